@@ -25,9 +25,9 @@ from scipy.stats import rankdata
 
 import _harness as harness
 from pairrank.boosting import AllPairsObjective, RankingMetric
-from pairrank.datasets import make_utility
 from pairrank.metrics import auc_score, mean_ndcg
 from reproduction.data import load
+from reproduction.data.made import make_utility
 
 LEAVES, RATE = 31, 0.3
 FEW, SLOWLY = 15, 0.05

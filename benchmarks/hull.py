@@ -19,9 +19,9 @@ from scipy import sparse
 
 import _harness as harness
 from pairrank import ConvexHullRanker, RankSVM
-from pairrank.datasets import discretize
 from pairrank.metrics import wmw_score
 from reproduction.data import DatasetNotFoundError, load
+from reproduction.data.made import discretize
 
 SETS = {
     "abalone": "1 Abalone", "stock": "2 Airplane Comp.", "autompg": "3 Auto-MPG",

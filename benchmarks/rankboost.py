@@ -13,7 +13,6 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,10 @@ from pairrank.metrics import ndcg_score, pairwise_accuracy
 from pairrank.preferences import Levels
 from pairrank.rank_boost.binning import Codes, encode
 from pairrank.rank_boost.rounds import Booster
-from pairrank.recommend import PROTOCOLS, evaluate_users
-from reproduction.data import DatasetNotFoundError, load, load_ratings
+from reproduction.data import DatasetNotFoundError, load
 
 N_LEVELS, N_BINS = 5, 256
 BAR_SECONDS, BAR_EXPONENT = 0.5, 1.1
-PAPER = {(20, 40): "not legible", (40, 60): "0.476", (60, 80): "0.463"}
-"""Misranking of RankBoost in Table 2 of Cortes et al. 2007, by group of MovieLens users."""
 
 
 def make(n_rows: int, n_features: int) -> tuple[Any, Any]:
@@ -45,7 +41,7 @@ def make(n_rows: int, n_features: int) -> tuple[Any, Any]:
 
 def booster(codes: Codes, y: Any) -> Booster:
     """Return a booster over rows in one query."""
-    return Booster(codes, Levels.build(y), alpha_method="second", smoothing=1e-3, abstain=False)
+    return Booster(codes, Levels.build(y))
 
 
 def on_threads(n_threads: int, call: Callable[[], Any]) -> tuple[float, float]:
@@ -62,12 +58,12 @@ def on_threads(n_threads: int, call: Callable[[], Any]) -> tuple[float, float]:
 
 def rounds_table(sizes: list[int], n_features: int, repeat: int) -> Iterator[list[Any]]:
     """Yield a row for each number of rows; the last one has the growth."""
-    encode(make(100, 2)[0], None, N_BINS, graded=False)  # compiles
+    encode(make(100, 2)[0], None, N_BINS)  # compiles
     grown, used = [], []
     for n_rows in sizes:
         X, y = make(n_rows, n_features)
         start = time.perf_counter()
-        codes = encode(X, None, N_BINS, graded=False)
+        codes = encode(X, None, N_BINS)
         binning = time.perf_counter() - start
         runs = {n: booster(codes, y) for n in (1, 2)}
         scores, out = np.random.default_rng(0).normal(size=n_rows), np.empty(n_rows)
@@ -122,7 +118,7 @@ def pairs_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
     taken: dict[str, list[float]] = {"ours": [], "list of pairs": []}
     for n_rows in sizes:
         X, y = make(n_rows, 10)
-        codes = encode(X, None, N_BINS, graded=False)
+        codes = encode(X, None, N_BINS)
         calls = {"ours": booster(codes, y).advance, "list of pairs": pair_list_round(codes, y)}
         for call in calls.values():
             call()
@@ -146,9 +142,7 @@ def letor_table() -> Iterator[list[Any]]:
         stops = {"early_stopping": True, "patience": 30, "validation_metric": "ndcg@10"}
         models = {
             "RankBoost, 100 rounds": (RankBoost(), {}),
-            "RankBoost, third method": (RankBoost(alpha_method="third"), {}),
             "RankBoost, stopped early": (RankBoost(500, **stops), held),
-            "RankBoost, graded": (RankBoost(weak_ranking="graded", alpha_method="newton"), {}),
             "RankSVM, C = 2^-5": (RankSVM(2.0**-5), {}),
         }
         for name, (model, more) in models.items():
@@ -172,7 +166,6 @@ def housing_table() -> Iterator[list[Any]]:
     models = {
         "RankBoost, 100 rounds": RankBoost(),
         "RankBoost, 500 rounds": RankBoost(500),
-        "RankBoost, 500 rounds, 256 bins": RankBoost(500, binning=256),
         "RankSVM": RankSVM(),
     }
     for name, model in models.items():
@@ -183,24 +176,12 @@ def housing_table() -> Iterator[list[Any]]:
         yield ["California", name, "", accuracy, seconds]
 
 
-def movies_table(n_users: int) -> Iterator[list[Any]]:
-    """Yield misranking and accuracy in Cortes' protocol, gaps filled and left."""
-    ratings = load_ratings("ml-1m")
-    for group, paper in PAPER.items():
-        for impute in ("median", "missing"):
-            protocol = replace(PROTOCOLS["cortes"], group=group, n_users=n_users, impute=impute)
-            found = evaluate_users(protocol.draw(ratings, random_state=0), RankBoost())
-            cells = (found.mean("misranking"), found.mean("accuracy"), float(found.seconds.mean()))
-            yield [f"MovieLens {group[0]}-{group[1]}", impute, *cells, paper]
-
-
 def options_of() -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=float, default=1e6, help="the most rows of a round")
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--users", type=int, default=100, help="MovieLens users who are judged")
     parser.add_argument("--data", action="store_true", help="also real data")
     return parser.parse_args()
 
@@ -222,8 +203,6 @@ def main() -> None:
         try:
             columns = ["data", "model", "NDCG@10", "accuracy", "fit s"]
             print(harness.table(columns, [*letor_table(), *housing_table()]), "\n")
-            columns = ["data", "gaps", "misranking", "accuracy", "fit s", "paper's misranking"]
-            print(harness.table(columns, movies_table(options.users)))
         except DatasetNotFoundError as absence:
             print(f"left out: {absence}")
     limits.restore_original_limits()

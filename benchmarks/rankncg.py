@@ -29,7 +29,6 @@ from sklearn.preprocessing import StandardScaler
 
 import _harness as harness
 from pairrank import RankNCG, RankNCGCV
-from pairrank.datasets import discretize, make_randnet, make_randpoly, make_utility
 from pairrank.design import Design
 from pairrank.estimators._base import BaseRanker
 from pairrank.metrics import wmw_score
@@ -37,6 +36,7 @@ from pairrank.objective import SampledModel
 from pairrank.pair_sums.sigmoid import SigmoidSum
 from pairrank.preferences import Levels
 from reproduction.data import DatasetNotFoundError, load
+from reproduction.data.made import discretize, make_randnet, make_randpoly, make_utility
 
 ALPHAS = tuple(10.0**power for power in range(-3, 4))
 EPS = 1e-6

@@ -21,9 +21,10 @@ from scipy import sparse
 
 import _harness as harness
 from pairrank import Pairs, RankRLS
-from pairrank.datasets import make_documents, make_parses, make_queries
+from pairrank.datasets import make_queries
 from pairrank.metrics import pairwise_accuracy
 from reproduction.data import DatasetNotFoundError, load
+from reproduction.data.made import make_documents, make_parses
 
 GRID = tuple(2.0**power for power in range(-10, 11))
 NO_PENALTY = 1e-300

@@ -34,8 +34,9 @@ import _harness as harness
 from _rivals import Liblinear, Problem, Rival, fit_sampled_pairs, fit_survival
 from pairrank import RankSVM
 from pairrank._protocols import Step
-from pairrank.datasets import make_queries, make_utility
+from pairrank.datasets import make_queries
 from reproduction.data import load
+from reproduction.data.made import make_utility
 
 CS = (1e-4, 1.0, 100.0)
 TOLERANCES = (1e-3, 1e-5)

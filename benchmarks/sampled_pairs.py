@@ -1,4 +1,4 @@
-"""All pairs against sampled pairs at equal time: objective and held-out accuracy; partial_fit.
+"""All pairs against sampled pairs at equal time: objective and held-out accuracy.
 
 Sculley 2009 found that stochastic steps on sampled pairs rank as well as sums over all pairs, in
 less time. Here both minimise the same objective on the same rows. All pairs: what `fit` does by
@@ -18,17 +18,17 @@ import numpy as np
 
 import _harness as harness
 from pairrank import RankNCG, RankSVM
-from pairrank.datasets import make_queries, make_utility
+from pairrank.datasets import make_queries
 from pairrank.losses import as_loss
 from pairrank.metrics import pairwise_accuracy
 from pairrank.objective import PairObjective, PairSteps, Problem, StepRule
 from pairrank.preferences import Levels, PairIndex
+from reproduction.data.made import make_utility
 
 TIMES = (0.3, 1.0, 3.0, 10.0)
 """The results are shown at these multiples of the seconds that `fit` takes at its default tol."""
 FINEST = 1e-6
 FIRST_STEPS, GROWTH = 1000, 1.3
-N_CHUNKS = 100
 MODELS: dict[str, Callable[..., Any]] = {
     "squared hinge": RankSVM,
     "hinge": lambda **options: RankSVM(loss="hinge", **options),
@@ -197,35 +197,8 @@ def beside(data: Data, name: str, repeat: int) -> Iterator[list[Any]]:
         yield [data.name, name, f"{whole:.2f}", method, *cells]
 
 
-def chunks(data: Data) -> list[Any]:
-    """Return 100 sets of rows, drawn at random; of queries, whole ones."""
-    unit = np.arange(data.y.size) if data.qid is None else np.unique(data.qid)
-    parts = np.array_split(np.random.default_rng(0).permutation(unit), min(N_CHUNKS, unit.size))
-    if data.qid is None:
-        return parts
-    return [np.flatnonzero(np.isin(data.qid, part)) for part in parts]
-
-
-def in_chunks(data: Data, name: str) -> list[Any]:
-    """Return a line on one pass of partial_fit over 100 chunks beside a fit."""
-    model = MODELS[name]
-    start = time.perf_counter()
-    batch = fitted(model, data)
-    of_batch = time.perf_counter() - start
-    ranker = model()
-    start = time.perf_counter()
-    for rows in chunks(data):
-        qid = None if data.qid is None else data.qid[rows]
-        ranker.partial_fit(data.X[rows], data.y[rows], qid=qid)
-    seconds = time.perf_counter() - start
-    objective = objective_of(ranker, data)
-    error = value_of(objective, ranker.coef_) / value_of(objective, batch.coef_) - 1.0
-    accuracies = [f"{data.accuracy(each.coef_):.4f}" for each in (batch, ranker)]
-    return [data.name, name, f"{error:.2%}", *accuracies, of_batch, seconds]
-
-
 def main() -> None:
-    """Print both tables as Markdown."""
+    """Print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", choices=[*PROBLEMS], help="one set of rows")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, timed once")
@@ -244,10 +217,6 @@ def main() -> None:
     for data in made:
         rows = [row for name in MODELS for row in beside(data, name, repeat)]
         print(harness.table(columns, rows) + "\n", flush=True)
-    print("### partial_fit over 100 chunks, once\n")
-    columns = ["data", "loss", "objective above that of fit", "accuracy of fit"]
-    columns += ["of partial_fit", "fit s", "partial_fit s"]
-    print(harness.table(columns, [in_chunks(data, name) for data in made for name in MODELS]))
     limits.restore_original_limits()
 
 

@@ -43,7 +43,8 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
 FIT = """
 import time
 import numpy as np
-from pairrank.datasets import make_queries, make_utility
+from pairrank.datasets import make_queries
+from reproduction.data.made import make_utility
 data = {data}
 from pairrank import {name}
 for _ in range(3):
@@ -87,6 +88,7 @@ FIRST_BAR, LATER_BAR = 6.0, 0.3
 def run(code: str, cache: str | None = None) -> list[float]:
     """Run code in a fresh process of one thread and return the numbers that it prints."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = f"{harness.ROOT}{os.pathsep}{environment.get('PYTHONPATH', '')}"
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
     command = [sys.executable, "-c", code]

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from pairrank.datasets import make_queries, make_utility
+from pairrank.datasets import make_queries
 from pairrank.io import Rows, read_svmlight, write_svmlight
+from reproduction.data.made import make_utility
 
 
 def make_files(folder: Path, scale: float) -> dict[str, Path]:

@@ -1,7 +1,7 @@
 """Losses for torch: exactness, time beside torch.sort and other all-pairs losses, and memory.
 
 A time is that of the value and the gradient of all pairs of new scores, labels laid out anew,
-beside `torch.sort` of the same scores, timed in turn; `bound` lays labels out once. The others are
+beside `torch.sort` of the same scores, timed in turn. The others are
 restated here from their papers' formulas: the mean over the n x n matrix of a surrogate of all
 differences, as in LibAUC's pairwise loss (Yuan et al. 2023), and the squared hinge as a running
 sum of parabolas over sorted scores (Hillman and Hocking 2023). Both are for two levels; the matrix
@@ -31,7 +31,7 @@ from torch import Tensor  # noqa: E402
 from pairrank.losses import LOSSES, Square, Tube  # noqa: E402
 from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences, Levels  # noqa: E402
-from pairrank.torch import BoundLoss, all_pairs_loss  # noqa: E402
+from pairrank.torch import all_pairs_loss  # noqa: E402
 
 NAMES = (*LOSSES, "square", "tube")
 EXACT = {
@@ -72,7 +72,7 @@ def stepped(
 
 
 def exactness_rows(n_rows: int) -> Iterator[list[Any]]:
-    """Compare the exact routes of the torch backend with compiled exact sums."""
+    """Compare the torch backend with compiled exact sums."""
     scores, labels = drawn(n_rows)
     y, qid = labels.numpy().astype(np.float64), np.arange(n_rows) // 200
     losses: dict[str, Any] = {**LOSSES, "square": Square, "tube": Tube}
@@ -117,25 +117,24 @@ def time_rows(n_rows: int, repeat: int) -> Iterator[list[Any]]:
         for name in NAMES:
             calls = {
                 "ours": stepped(lambda s, y=labels, n=name: all_pairs_loss(s, y, loss=n), scores),
-                "bound": stepped(BoundLoss(labels, loss=name), scores),
                 "sort": lambda scores=scores: torch.sort(scores) is None,
             }
             for call in calls.values():
                 call()
             timed = harness.in_turn(calls, repeat)
             times = harness.ratio(timed["ours"], timed["sort"])
-            bound = harness.ratio(timed["bound"], timed["sort"])
             cells = [f"{timed['ours'].median * 1e9 / n_rows:.0f} ns", times.median, times.spread]
-            row = [name, str(dtype).partition(".")[2], *cells, bound.median, f"<= {BAR_SORT:.0f}"]
-            yield row
+            yield [name, str(dtype).partition(".")[2], *cells, f"<= {BAR_SORT:.0f}"]
 
 
-def backend_rows(n_rows: int, repeat: int) -> Iterator[list[Any]]:
-    """Time torch's operations on this CPU beside compiled sums."""
-    scores, labels = drawn(n_rows)
+def backend_rows(repeat: int) -> Iterator[list[Any]]:
+    """Time torch's operations, pair by pair on this CPU, beside compiled sums."""
+    scores, labels = drawn(MATRIX_ROWS)
     for name in NAMES:
         calls = {
-            backend: stepped(BoundLoss(labels, loss=name, backend=backend), scores)
+            backend: stepped(
+                lambda s, b=backend, n=name: all_pairs_loss(s, labels, loss=n, backend=b), scores
+            )
             for backend in ("compiled", "torch")
         }
         for call in calls.values():
@@ -207,17 +206,17 @@ def rival_rows(n_rows: int, repeat: int) -> Iterator[list[Any]]:
             yield [name, f"{rows:,}", levels, kind, *cells]
 
 
-def peak_bytes(name: str, backend: str, n_rows: int) -> float:
+def peak_bytes(name: str, n_rows: int) -> float:
     """Return the peak memory of a process that evaluates a loss and its gradient once."""
-    command = [sys.executable, __file__, "--peak", json.dumps([name, backend, n_rows])]
+    command = [sys.executable, __file__, "--peak", json.dumps([name, n_rows])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])
 
 
-def print_peak(name: str, backend: str, n_rows: int) -> None:
+def print_peak(name: str, n_rows: int) -> None:
     """Evaluate a loss and its gradient, and print the peak memory in bytes."""
     scores, labels = drawn(n_rows)
-    stepped(lambda s: all_pairs_loss(s, labels, loss=name, backend=backend), scores)()
+    stepped(lambda s: all_pairs_loss(s, labels, loss=name), scores)()
     unit = 1 if sys.platform == "darwin" else 1024
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 
@@ -226,10 +225,9 @@ def memory_rows(n_rows: int) -> Iterator[list[Any]]:
     """Measure the memory per further row, scores, labels and gradient included."""
     sizes = (n_rows // 2, n_rows, 2 * n_rows)
     for name in ("squared_hinge", "logistic", "exponential", "square"):
-        for backend in ("compiled", "torch"):
-            peaks = [peak_bytes(name, backend, size) for size in sizes]
-            steps = zip(peaks, peaks[1:], sizes, sizes[1:], strict=False)
-            yield [name, backend, *((b - a) / (m - n) for a, b, n, m in steps)]
+        peaks = [peak_bytes(name, size) for size in sizes]
+        steps = zip(peaks, peaks[1:], sizes, sizes[1:], strict=False)
+        yield [name, *((b - a) / (m - n) for a, b, n, m in steps)]
 
 
 def main() -> None:
@@ -245,17 +243,17 @@ def main() -> None:
     n_rows, repeat = chosen.rows, chosen.repeat
     print(harness.header("torch"))
     print("\n## Memory, in bytes per further row\n")
-    columns = ["loss", "backend", f"to {n_rows:,} rows", f"to {2 * n_rows:,} rows"]
+    columns = ["loss", f"to {n_rows:,} rows", f"to {2 * n_rows:,} rows"]
     print(harness.table(columns, memory_rows(n_rows)))
     print(f"\n## Torch's operations against exact compiled sums, {MATRIX_ROWS:,} rows\n")
     columns = ["loss", "value off by", "gradient off by", "bar"]
     print(harness.table(columns, exactness_rows(MATRIX_ROWS)))
     print(f"\n## Value and gradient, {n_rows:,} rows of {LEVELS} levels, in times of torch.sort\n")
-    columns = ["loss", "scores", "per row", "of sort", "spread", "bound, of sort", "bar"]
+    columns = ["loss", "scores", "per row", "of sort", "spread", "bar"]
     print(harness.table(columns, time_rows(n_rows, repeat)))
-    print(f"\n## Torch's operations on the CPU, {n_rows:,} rows of {LEVELS} levels\n")
+    print(f"\n## Torch's operations on the CPU, {MATRIX_ROWS:,} rows of {LEVELS} levels\n")
     columns = ["loss", "seconds", "of compiled sums", "spread"]
-    print(harness.table(columns, backend_rows(n_rows, min(repeat, 3))))
+    print(harness.table(columns, backend_rows(min(repeat, 3))))
     print("\n## Squared hinge of others, in times of ours\n")
     columns = ["loss", "rows", "levels", "scores", "times", "spread", "off by", "ours off by"]
     print(harness.table(columns, rival_rows(n_rows, repeat)))

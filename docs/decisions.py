@@ -285,7 +285,6 @@ LINES = (
                 ("RankNCG, 5 levels", "seconds"),
                 ("RankNCG, 5 levels", "peak GB"),
             ),
-            claimed("beyond", "Rows on disk give the weights of a fit in memory."),
         ),
     ),
 )
@@ -293,6 +292,5 @@ SHOWN = (
     ("beyond", "pairs"), ("beyond", "conditions"), ("beyond", "probabilities"),
     ("beyond", "comparisons"), ("beyond", "survival"), ("lee2014", "5"), ("lee2014", "9"),
     ("fung2006", "fig3"), ("cortes2007", "1"), ("raykar2007", "4"), ("airola2010", "1"),
-    ("beyond", "streaming"),
 )  # fmt: skip
 """The tables of the page of measurements, to which the lines link."""

@@ -19,7 +19,7 @@ from results import RESULTS, table
 from sphinx.util.nodes import nested_parse_with_titles
 
 from reproduction.page import grids, judge
-from reproduction.readings import rows_of
+from reproduction.study import rows_of
 
 
 def _parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:

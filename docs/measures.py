@@ -9,8 +9,7 @@ import results
 from reproduced import VERDICTS, Found, claim_id, row_link
 
 from reproduction.papers.beyond import conditions
-from reproduction.readings import columns_of, rows_of, spread
-from reproduction.study import NotRun
+from reproduction.study import NotRun, columns_of, rows_of, spread
 
 Measure = Callable[[Found], str]
 """Returns a sentence of reStructuredText with its figures; it raises NotRun without them."""

@@ -14,9 +14,8 @@ if str(ROOT) not in sys.path:
 
 from reproduction.page import as_text  # noqa: E402
 from reproduction.papers import STUDIES, load_study  # noqa: E402
-from reproduction.readings import Readings  # noqa: E402
-from reproduction.store import Store  # noqa: E402
-from reproduction.study import Places, Study, Table, Verdict  # noqa: E402
+from reproduction.store import Places, Store  # noqa: E402
+from reproduction.study import Readings, Study, Table, Verdict  # noqa: E402
 
 PAGE, VERDICTS = "measurements.html", "reproduction.html"
 

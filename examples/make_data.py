@@ -71,15 +71,6 @@ def main() -> None:
     time, end = rng.exponential(300.0 * np.exp(-risk)) + 1.0, rng.exponential(600.0, 120) + 1.0
     patients = zip(np.minimum(time, end), (time <= end) + 0, age, dose, stage, strict=True)
     write_csv("patients.csv", "days,died,age,dose,stage", patients)
-    taste, films = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
-    liking = 3.2 + taste @ films.T + 0.6 * films[:, 0] + 0.5 * rng.normal(size=(40, 30))
-    stars = np.clip(np.rint(liking), 1, 5).astype(int)
-    users = ["ann", "bob", *(f"user{number}" for number in range(3, 41))]
-    seen = rng.random(stars.shape) < 0.5
-    rated = ((users[at], f"film{film + 1}", stars[at, film]) for at, film in np.argwhere(seen))
-    write_csv("ratings.csv", "user,item,rating", rated)
-    titles = ((f"film{n}", f"The film number {n}") for n in range(1, 31))
-    write_csv("films.csv", "item,title", titles)
 
 
 if __name__ == "__main__":

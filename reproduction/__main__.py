@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pairrank.exceptions import PairrankError
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
 from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.pictures import draw_pictures
-from reproduction.readings import Readings
 from reproduction.runner import Choice, Runner, missing
-from reproduction.store import Store
-from reproduction.study import Places, Study
+from reproduction.store import Places, Store
+from reproduction.study import Readings, Study
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = "PAIRRANK_DATA"

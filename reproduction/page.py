@@ -7,19 +7,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reproduction.agreement import agrees, check_reason, compared
+from reproduction.agreement import agrees, compared
 from reproduction.limits import is_busy
-from reproduction.readings import Readings, Record, columns_of, numbers, rows_of, spread
 from reproduction.study import (
     Cell,
-    Difference,
     NotRun,
     Printed,
     Quantity,
+    Readings,
+    Record,
     Study,
     Table,
     Verdict,
     at_place,
+    columns_of,
+    numbers,
+    rows_of,
+    spread,
 )
 
 HEAD = """# Reproduction
@@ -33,7 +37,7 @@ folds or repeats; the lower line, in italics, is what the paper prints.
 | mark | meaning |
 | --- | --- |
 | ✓ | agrees: within two of the paper's standard deviations, or within the stated tolerance |
-| ✗ | differs; below the table is why, as far as this is known, and what a test of it found |
+| ✗ | differs; below the table is why, as far as this is known |
 | ★ | passed its limit of time or memory (in italics: the paper's star) |
 | ᵇ | timed while other processes used the machine |
 | absent | the data set, or an optional library, is not on this machine |
@@ -98,46 +102,24 @@ def _claims_in_short(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> s
     return "\n".join([*lines, ""])
 
 
-_STATES = {
-    "explained": "Changing what the reason names gives the paper's figure. Where the test searches "
-    "for this figure, it shows that the reason can explain it, not that ours agree.",
-    "cause unknown": "Nothing gives the paper's figures: the reason names what was searched, the "
-    "test says among how many alternatives, and what the nearest gives.",
-    "refuted": "The test contradicts the reason.",
-    "not tested": "The test was not run.",
-}
-
-
 def _differences(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> str:
-    """Return how many figures agree, and for each reason what its test found of the others."""
-    n_agreed, counts = 0, dict[tuple[str, str], Counter[str]]()
+    """Return how many figures agree, and how many differ for each reason."""
+    n_agreed, counts = 0, Counter[tuple[str, str]]()
     for study, records in studies:
-        readings = Readings(study, records)
-        for each in compared(study, readings):
+        for each in compared(study, Readings(study, records)):
             n_agreed += each.agrees
             if each.reason is not None:
-                found = counts.setdefault((study.title, each.reason.text), Counter())
-                found[check_reason(each.reason, readings, each.place).state] += 1
-    total = sum(counts.values(), Counter[str]())
+                counts[study.title, each.reason] += 1
     lines = [
         "## Differences",
         "",
-        f"{n_agreed + total.total()} figures are compared with the papers': {n_agreed} agree, "
-        f"{total.total()} differ. Every reason of a difference has a test:",
+        f"{n_agreed + counts.total()} figures are compared with the papers': {n_agreed} agree, "
+        f"{counts.total()} differ. Reasons were tested when they were written: the searches and "
+        "their figures are in the history of this file.",
         "",
-        "| state | differences | what the test found |",
+        "| paper | reason | differences |",
         "| --- | --- | --- |",
-        *(f"| {state} | {total[state]} | {text} |" for state, text in _STATES.items()),
-        "",
-        "The figures of the tests are below the tables.",
-        "",
-        f"| paper | reason | differences | {' | '.join(_STATES)} |",
-        "| --- " * (len(_STATES) + 3) + "|",
-    ]
-    lines += [
-        f"| {title} | {text} | {found.total()} | "
-        f"{' | '.join(str(found[state]) for state in _STATES)} |"
-        for (title, text), found in counts.items()
+        *(f"| {title} | {text} | {count} |" for (title, text), count in counts.items()),
     ]
     return "\n".join([*lines, ""])
 
@@ -207,7 +189,7 @@ def grids(table: Table, readings: Readings) -> list[Grid]:
 def _grid(
     title: str, table: Table, places: Sequence[tuple[Quantity, str, str]], readings: Readings
 ) -> Grid:
-    notes: dict[str, list[str]] = {}
+    notes: list[str] = []
     cells = {(cell.row, cell.column): cell for cell in table.cells}
     rows = [[table.row_title, *(heading for _, _, heading in places)]]
     for row in rows_of(table):
@@ -216,14 +198,7 @@ def _grid(
             for quantity, column, _ in places
         ]
         rows.append([row, *entries])
-    return Grid(
-        title,
-        rows,
-        [
-            " ".join([f"{number}. {note}", *tests])
-            for number, (note, tests) in enumerate(notes.items(), start=1)
-        ],
-    )
+    return Grid(title, rows, [f"{number}. {note}" for number, note in enumerate(notes, start=1)])
 
 
 def _entry(
@@ -231,7 +206,7 @@ def _entry(
     quantity: Quantity,
     place: tuple[Table, str, str],
     readings: Readings,
-    notes: dict[str, list[str]],
+    notes: list[str],
 ) -> str:
     table, row, column = place
     printed = quantity.paper.get((row, column))
@@ -244,16 +219,11 @@ def _entry(
     if note is None and printed is not None and record is not None:
         agreed = agrees(record, quantity, printed)
         marks = {True: " ✓", False: " ✗", None: ""}[agreed]
-        reason = at_place(quantity.reasons, row, column) if agreed is False else None
-        if reason is not None:
-            note = reason.text
-            found = check_reason(reason, readings, Difference(row, column, quantity, printed))
-            where = f"{row}, {column}" if column else row
-            shown = f"{found.state}: {found.figure}" if found.figure else found.state
-            notes.setdefault(note, []).append(f"_{where}: {shown}._")
+        note = at_place(quantity.reasons, row, column) if agreed is False else None
     if note is not None and record is not None:
-        notes.setdefault(note, [])
-        marks += f" [{list(notes).index(note) + 1}]"
+        if note not in notes:
+            notes.append(note)
+        marks += f" [{notes.index(note) + 1}]"
     shown = "" if printed is None else f"<br>_{_printed(printed, quantity.form)}_"
     return ours + marks + shown
 

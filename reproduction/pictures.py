@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.readings import Readings, Record
-from reproduction.study import NotRun, Study
+from reproduction.study import NotRun, Readings, Record, Study
 
 STYLES = (
     {"color": "#000000", "linestyle": "-", "marker": "o"},

@@ -23,29 +23,13 @@ class Fold(NamedTuple):
     y_test: Any
 
 
-RANDOM, CONTIGUOUS, STRIDED = "random", "contiguous", "strided"
-"""Rows of a fold: random ones, a block, or each n_folds-th one."""
-
-
-def folds_of(X: Any, y: Any, n_folds: int = 5, seed: int = 0, rows: str = RANDOM) -> Iterator[Fold]:
-    """Yield folds, standardised; `rows` is RANDOM, CONTIGUOUS or STRIDED."""
-    for train, test in split_rows(len(y), n_folds, seed, rows):
+def folds_of(X: Any, y: Any, n_folds: int = 5, seed: int = 0) -> Iterator[Fold]:
+    """Yield folds of random rows, standardised."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    for test in np.array_split(order, n_folds):
+        train = np.setdiff1d(order, test)
         scaled = StandardScaler().fit(X[train]).transform(X)
         yield Fold(scaled[train], y[train], scaled[test], y[test])
-
-
-def split_rows(
-    n_rows: int, n_folds: int = 5, seed: int = 0, rows: str = RANDOM
-) -> Iterator[tuple[Any, Any]]:
-    """Yield the training and the test rows of each fold."""
-    places = np.arange(n_rows)
-    order = {
-        RANDOM: np.random.default_rng(seed).permutation(n_rows),
-        CONTIGUOUS: places,
-        STRIDED: np.argsort(places % n_folds, kind="stable"),
-    }[rows]
-    for test in np.array_split(order, n_folds):
-        yield np.setdiff1d(order, test), test
 
 
 @contextmanager

@@ -12,9 +12,8 @@ from typing import IO
 
 from reproduction.limits import is_busy, run_cell
 from reproduction.page import as_text
-from reproduction.readings import Record
-from reproduction.store import Store
-from reproduction.study import Cell, Places, Study, Table
+from reproduction.store import Places, Store
+from reproduction.study import Cell, Record, Study, Table
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io import atomic_write
-from reproduction.readings import Record
-from reproduction.study import Cell, Places, Study
+from pairrank.io._atomic import atomic_write
+from reproduction.study import Cell, Record, Study
 
 LASTING = ("done", "time", "memory")
 """Results that are not computed again, if the limits have not grown."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run keeps its files, under `root`: the repository, or another folder."""
+
+    root: Path
+
+    @property
+    def cells(self) -> Path:
+        """Finished cells, one file each, by which a run is resumed."""
+        return self.root / "reproduction" / "cells"
+
+    @property
+    def results(self) -> Path:
+        """What the page is made from, one file per paper."""
+        return self.root / "reproduction" / "results"
+
+    @property
+    def pictures(self) -> Path:
+        """The pictures of the page."""
+        return self.root / "reproduction" / "pictures"
+
+    @property
+    def page(self) -> Path:
+        """The page."""
+        return self.root / "REPRODUCTION.md"
 
 
 class Store:

@@ -1,17 +1,15 @@
-"""What a paper's module says: cells, quantities, tables, claims, and the paper's own figures."""
+"""What a paper's module says, cells, tables and claims, and how these read finished cells."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    from reproduction.readings import Readings
+from typing import Any, Literal, NamedTuple, TypeVar
 
 ANY = "*"
 """Stands for every row, or every column, in `reasons` and `not_compared`."""
@@ -106,7 +104,7 @@ class Quantity:
         within this; and within the rounding of what it prints. None: not compared, as times are.
     relative : bool
         The tolerance is a share of the paper's figure.
-    reasons : mapping of (row, column) to Reason
+    reasons : mapping of (row, column) to str
         Why ours differs from the paper's; `ANY` stands for every row or column.
     not_compared : mapping of (row, column) to str
         Why data or protocol are not the paper's, so that agreement would mean nothing.
@@ -120,7 +118,7 @@ class Quantity:
     form: str = ".3f"
     tolerance: float | None = None
     relative: bool = False
-    reasons: Mapping[Place, Reason] = field(default_factory=dict)
+    reasons: Mapping[Place, str] = field(default_factory=dict)
     not_compared: Mapping[Place, str] = field(default_factory=dict)
 
     @property
@@ -133,37 +131,6 @@ class Quantity:
         """Half a unit of the last digit that is printed; 0 if that depends on the number."""
         digits = re.search(r"\.(\d+)f$", self.form)
         return 0.5 * 10.0 ** -int(digits[1]) if digits else 0.0
-
-
-class Difference(NamedTuple):
-    """A figure of ours that differs from the paper's."""
-
-    row: str
-    column: str
-    quantity: Quantity
-    printed: Printed
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why figures differ from the paper's, or that this is not known, with a test.
-
-    Attributes
-    ----------
-    text : str
-    test : function of Readings and Difference to Verdict
-        The test of an explanation changes what the text names: it holds if this gives the paper's
-        figure. The test of an unknown cause searches what the text names: it holds if nothing there
-        gives the paper's figure. It raises NotRun (as Readings does) if the cells that it needs are
-        not there.
-    unknown : bool
-        The text says what was searched without finding the paper's figure. Otherwise it explains
-        the difference.
-    """
-
-    text: str
-    test: Callable[[Readings, Difference], Verdict]
-    unknown: bool = False
 
 
 def at_place(notes: Mapping[Place, Note], row: str, column: str) -> Note | None:
@@ -274,34 +241,96 @@ class NotRun(Exception):
     """A cell is not there: not run yet, without data, or beyond its limit."""
 
 
-@dataclass(frozen=True)
-class Places:
-    """Where a run keeps its files.
+Record = Mapping[str, Any]
+"""A finished cell as JSON holds it: status, values, seconds, machine and others."""
 
-    Attributes
+
+class Readings:
+    """The records of a study's cells, by table, row and column.
+
+    Parameters
     ----------
-    root : Path
-        The repository, or another folder.
+    study : Study
+    records : mapping of digests to records
     """
 
-    root: Path
+    def __init__(self, study: Study, records: Mapping[str, Record]) -> None:
+        self._tables = {table.name: table for table in study.tables}
+        self._records = records
+        self._cells = {
+            (table.name, cell.row, cell.column): cell
+            for table in study.tables
+            for cell in table.cells
+        }
 
-    @property
-    def cells(self) -> Path:
-        """Finished cells, one file each, by which a run is resumed."""
-        return self.root / "reproduction" / "cells"
+    def table(self, name: str) -> Table:
+        """Return a table of the study."""
+        return self._tables[name]
 
-    @property
-    def results(self) -> Path:
-        """What the page is made from, one file per paper."""
-        return self.root / "reproduction" / "results"
+    def record(self, table: str, row: str, column: str) -> Record | None:
+        """Return a cell's record, also of one beyond its limit; None if it was not run."""
+        return self._records.get(self._cells[table, row, column].digest)
 
-    @property
-    def pictures(self) -> Path:
-        """The pictures of the page."""
-        return self.root / "reproduction" / "pictures"
+    def status(self, table: str, row: str, column: str) -> str:
+        """Return "done", "time", "memory", "failed", "absent", or "not run"."""
+        if (table, row, column) not in self._cells:
+            return "not run"
+        record = self.record(table, row, column)
+        return "not run" if record is None else str(record["status"])
 
-    @property
-    def page(self) -> Path:
-        """The page."""
-        return self.root / "REPRODUCTION.md"
+    def values(self, table: str, row: str, column: str, name: str) -> list[float]:
+        """Return a value as a list; NotRun if the cell is not done."""
+        if self.status(table, row, column) != "done":
+            raise NotRun(f"{table}: {row}, {column}")
+        record = self.record(table, row, column)
+        found = record["values"][name] if record is not None else []
+        return numbers(found)
+
+    def mean(self, table: str, row: str, column: str, name: str) -> float:
+        """Return the mean of a value; NotRun if the cell is not done."""
+        return statistics.fmean(self.values(table, row, column, name))
+
+    def done(self, table: str) -> list[Cell]:
+        """Return the cells of a table that are done; NotRun if there is none."""
+        cells = [
+            cell
+            for cell in self._tables[table].cells
+            if self.status(table, cell.row, cell.column) == "done"
+        ]
+        if not cells:
+            raise NotRun(table)
+        return cells
+
+    def pairs(
+        self, table: str, first: str, second: str, name: str
+    ) -> list[tuple[str, float, float]]:
+        """Return (row, value in the first column, value in the second) of rows that have both."""
+        found = [
+            (row, self.mean(table, row, first, name), self.mean(table, row, second, name))
+            for row in rows_of(self._tables[table])
+            if self.status(table, row, first) == self.status(table, row, second) == "done"
+        ]
+        if not found:
+            raise NotRun(f"{table}: {first} beside {second}")
+        return found
+
+
+def numbers(found: Any) -> list[float]:
+    """Return a stored value as a list of numbers; None stands for NaN."""
+    listed = found if isinstance(found, list) else [found]
+    return [math.nan if each is None else each for each in listed]
+
+
+def rows_of(table: Table) -> list[str]:
+    """Return the rows of a table in order."""
+    return list(dict.fromkeys(cell.row for cell in table.cells))
+
+
+def columns_of(table: Table) -> list[str]:
+    """Return the columns of a table in order."""
+    return list(dict.fromkeys(cell.column for cell in table.cells))
+
+
+def spread(values: list[float]) -> float:
+    """Return the standard deviation; NaN of fewer than two values."""
+    return statistics.stdev(values) if len(values) > 1 else math.nan

@@ -1,8 +1,7 @@
-"""Estimators that fail, wait or count, for the tests of comparisons."""
+"""Estimators that fail, warn or count, for the tests of comparisons."""
 
 from __future__ import annotations
 
-import time
 import warnings
 
 import numpy as np
@@ -71,39 +70,8 @@ class Nothing(Column):
         return np.full(X.shape[0], np.nan)
 
 
-class Slow(Column):
-    """Waits in its fit."""
-
-    def __init__(self, column=0, seconds=60.0):
-        self.column = column
-        self.seconds = seconds
-
-    def fit(self, X, y):
-        time.sleep(self.seconds)
-        return self
-
-
-class Ends(Column):
-    """Ends its process."""
-
-    def fit(self, X, y):
-        import os
-
-        os._exit(3)
-
-
 class Huge(Column):
     """Scores rows so high that squares of scores are infinite."""
 
     def predict(self, X):
         return 1e300 * X[:, 0]
-
-
-class Unpicklable:
-    """A parameter that can be copied, but not pickled."""
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __reduce__(self):
-        raise TypeError("it stays here")

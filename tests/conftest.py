@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 from pathlib import Path
@@ -13,7 +14,18 @@ from dask_clusters import client, own_client  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
+
+def code_cache() -> Path:
+    """The folder of compiled code for the present sources: numba does not see changed callees."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "src" / "pairrank" / "compiled").glob("*.py")):
+        digest.update(path.read_bytes())
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR", ROOT / ".numba_cache"))
+    return folder / digest.hexdigest()[:16]
+
+
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the folder
+    os.environ["NUMBA_CACHE_DIR"] = str(code_cache())
 if os.environ.get("PAIRRANK_DATA"):
     os.environ["PAIRRANK_DATA"] = os.path.abspath(os.environ["PAIRRANK_DATA"])
 

@@ -18,31 +18,27 @@ class Pair(NamedTuple):
 
 
 class Weak(NamedTuple):
-    """A weak ranking: feature, threshold (None: graded), h of missing values, h by row."""
+    """A weak ranking: feature, threshold, h of missing values, h by row."""
 
     feature: int
-    threshold: float | None
+    threshold: float
     missing: float
     h: tuple[float, ...]
 
 
-def weak_rankings(
-    X: np.ndarray, kept: Sequence[int], *, graded: bool = False, abstain: bool = False
-) -> list[Weak]:
+def weak_rankings(X: np.ndarray, kept: Sequence[int]) -> list[Weak]:
     """Return every weak ranking; thresholds lie halfway between values of kept rows."""
     found = []
     for feature, column in enumerate(X.T.astype(np.float64).tolist()):
         values = sorted({column[row] for row in kept if not math.isnan(column[row])})
         has_missing = any(math.isnan(column[row]) for row in kept)
-        cuts: list[float | None] = [*map(_between, values, values[1:])]
+        cuts = [*map(_between, values, values[1:])]
         if has_missing and values:
             cuts.append(-math.inf)
-        if graded:
-            cuts = [None] if values else []
-        fills = (0.0, 1.0) if has_missing and not abstain else (0.5,)
+        fills = (0.0, 1.0) if has_missing else (0.5,)
         for cut in cuts:
             for fill in fills:
-                h = tuple(_h(value, cut, fill, values) for value in column)
+                h = tuple(_h(value, cut, fill) for value in column)
                 found.append(Weak(feature, cut, fill, h))
     return found
 
@@ -53,13 +49,8 @@ def _between(low: float, high: float) -> float:
     return middle if middle < high else low
 
 
-def _h(value: float, cut: float | None, fill: float, values: list[float]) -> float:
-    if math.isnan(value):
-        return fill
-    if cut is not None:
-        return 1.0 if value > cut else 0.0
-    low, width = values[0] / 2.0, values[-1] / 2.0 - values[0] / 2.0
-    return min(max((value / 2.0 - low) / width, 0.0), 1.0) if width else float(value > values[0])
+def _h(value: float, cut: float, fill: float) -> float:
+    return fill if math.isnan(value) else float(value > cut)
 
 
 class Distribution:
@@ -77,33 +68,12 @@ class Distribution:
             d * (h[pair.i] - h[pair.j]) for d, pair in zip(self.D, self.pairs, strict=True)
         )
 
-    def alpha(self, h: Sequence[float], method: str, smoothing: float) -> float:
-        """Return alpha by one of the paper's methods."""
-        differences = [h[pair.i] - h[pair.j] for pair in self.pairs]
-        if method == "third":
-            right, wrong = (1.0 + self.edge(h)) / 2.0, (1.0 - self.edge(h)) / 2.0
-        elif method == "second" and set(differences) <= {-1.0, 0.0, 1.0}:
-            each = list(zip(self.D, differences, strict=True))
-            right = math.fsum(d for d, difference in each if difference == 1.0)
-            wrong = math.fsum(d for d, difference in each if difference == -1.0)
-        else:
-            return self._least(differences, smoothing)
+    def alpha(self, h: Sequence[float], smoothing: float) -> float:
+        """Return alpha by the paper's second method."""
+        each = [(d, h[pair.i] - h[pair.j]) for d, pair in zip(self.D, self.pairs, strict=True)]
+        right = math.fsum(d for d, difference in each if difference == 1.0)
+        wrong = math.fsum(d for d, difference in each if difference == -1.0)
         return 0.5 * math.log((right + smoothing) / (wrong + smoothing))
-
-    def _least(self, differences: list[float], smoothing: float) -> float:
-        """Return the alpha of the least smoothed loss, by bisection of its slope."""
-
-        def slope(alpha: float) -> float:
-            terms = [
-                -d * e * math.exp(-alpha * e) for d, e in zip(self.D, differences, strict=True)
-            ]
-            return math.fsum(terms) + 2.0 * smoothing * math.sinh(alpha)
-
-        low, high = -50.0, 50.0
-        for _ in range(200):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if slope(middle) > 0.0 else (middle, high)
-        return (low + high) / 2.0
 
 
 def pair_list(pairs: Sequence[tuple], winner: Any, loser: Any, scale: Any) -> list[Pair]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from rank_boost_definition import Distribution, weak_rankings
 
-METHODS = ("second", "third", "newton")
 N_ROUNDS = 4
+SMOOTHING = 1e-3
 
 
 def features(kind: str, n_rows: int, generator: np.random.Generator) -> np.ndarray:
@@ -28,15 +28,14 @@ def features(kind: str, n_rows: int, generator: np.random.Generator) -> np.ndarr
 KINDS = [kind + gaps for kind in ("normal", "ties", "close", "huge") for gaps in ("", " with gaps")]
 
 
-def assert_rounds(ranker, X, kept, pairs, *, graded, abstain):
+def assert_rounds(ranker, X, kept, pairs):
     """Check each round at the scores before it: the edge, the ranking, alpha and the loss."""
     tolerance = 12.0 * len(X) * np.finfo(float).eps
-    smoothing = ranker.smoothing
-    candidates = weak_rankings(X, kept, graded=graded, abstain=abstain)
+    candidates = weak_rankings(X, kept)
     first = Distribution(pairs, np.zeros(len(X))).total
     scores, staged = np.zeros(len(X)), ranker.staged_predict(X)
     for number, parts in enumerate(zip(*ranker.rankings_, strict=True)):
-        feature, lower, upper, missing, alpha = (part.item() for part in parts)
+        feature, threshold, missing, alpha = (part.item() for part in parts)
         now = Distribution(pairs, scores)
         edges = [now.edge(weak.h) for weak in candidates]
         best = max(map(abs, edges))
@@ -44,7 +43,7 @@ def assert_rounds(ranker, X, kept, pairs, *, graded, abstain):
             weak
             for weak in candidates
             if weak.feature == feature
-            and (weak.threshold is None or weak.threshold == lower == upper)
+            and weak.threshold == threshold
             and (weak.missing == missing or not np.isnan(X[kept, feature]).any())
         ]
         (weak,) = found
@@ -56,10 +55,9 @@ def assert_rounds(ranker, X, kept, pairs, *, graded, abstain):
         }
         assert tuple(weak.h[row] for row in kept) in near
         assert abs(ranker.history_[number].gradient_norm - best) <= tolerance
-        wanted = now.alpha(weak.h, ranker.alpha_method, smoothing)
-        # An alpha is the logarithm of shares of at least `smoothing`, or the root of a slope that
-        # rises by at least 2 smoothing; both are known to `tolerance`.
-        assert abs(alpha - wanted) <= 4.0 * tolerance / smoothing
+        wanted = now.alpha(weak.h, SMOOTHING)
+        # An alpha is the logarithm of shares of at least SMOOTHING, known to `tolerance`.
+        assert abs(alpha - wanted) <= 4.0 * tolerance / SMOOTHING
         scores = next(staged)
         np.testing.assert_allclose(
             ranker.train_score_[number + 1], Distribution(pairs, scores).total / first, rtol=1e-9

@@ -21,11 +21,11 @@ LAYERS: dict[str, float] = {
     "blocks": 3.5,
     "estimators": 4.0,
     "model_selection": 4.1,
-    "recommend": 4.2,
-    **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
+    **dict.fromkeys(["survival", "clicks", "ratings", "plotting"], 4.3),
+    "report": 4.35,
     **dict.fromkeys(["torch", "boosting", "dask"], 4.4),
     "comparison": 4.5,
-    **dict.fromkeys(["plotting", "cli", "pyterrier"], 5),
+    "cli": 5,
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -41,13 +41,13 @@ STRANGERS = {
 """Rooms of one layer (or below) that must not know one another."""
 
 SKLEARN_ROOMS = {
-    *("_validation", "kernels", "estimators", "model_selection", "recommend"),
+    *("_validation", "kernels", "estimators", "model_selection"),
     "blocks",
     "ratings",
 }
 LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}
 FRAMES = {
-    *("_validation", "io", "estimators", "cli", "recommend", "ratings"),
+    *("_validation", "io", "estimators", "cli", "ratings"),
     *("comparison", "dask"),
 }
 LIBRARIES: dict[str, set[str]] = {
@@ -65,9 +65,8 @@ LIBRARIES: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),
-    "pyterrier": {"pyterrier"},
     "clarabel": set(),
-    "joblib": SKLEARN_ROOMS | {"comparison"},
+    "joblib": {"comparison", "threads"},
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},

@@ -91,8 +91,8 @@ def levels_of(problem):
 
 @pytest.fixture
 def small_queries_have_cells(monkeypatch):
-    """Let cells serve queries of any size, with bands from five levels on."""
-    for name, value in {"LEAST_ROWS": 2, "FEW_LEVELS": 4, "EXACT_ROWS": 3}.items():
+    """Let cells serve queries of any size, with bands of a few rows."""
+    for name, value in {"LEAST_ROWS": 2, "ROWS_PER_BAND": 3}.items():
         monkeypatch.setattr(cell_plan, name, value)
 
 

@@ -16,8 +16,8 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives, roles
 
 from reproduction.papers import STUDIES, load_study
-from reproduction.readings import rows_of
-from reproduction.study import Places, Verdict
+from reproduction.store import Places
+from reproduction.study import Verdict, rows_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

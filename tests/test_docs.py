@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 if not DOCS.exists():
     pytest.skip("docs/ is not part of an installed package", allow_module_level=True)
 MODULES = [
-    *("metrics", "datasets", "model_selection", "recommend", "survival", "clicks", "ratings"),
+    *("metrics", "datasets", "model_selection", "survival", "clicks", "ratings"),
     *(
         "report",
         "boosting",

@@ -26,7 +26,7 @@ OPTIONAL = {
 """The library that a module or the modules of a package need, by the name of either."""
 FACES = [
     "pairrank",
-    *(f"pairrank.{name}" for name in ("metrics", "datasets", "export", "io", "recommend")),
+    *(f"pairrank.{name}" for name in ("metrics", "datasets", "export", "io")),
     *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings", "report", "boosting")),
     *(f"pairrank.{name}" for name in ("comparison", "torch", "dask", "dask.metrics")),
 ]

@@ -79,6 +79,14 @@ def test_magnitudes_are_kept_by_the_rankers_that_learn_them(capsys, pyplot):
     assert len(pyplot.gcf().axes) == 3
 
 
+def test_a_ranker_per_user_orders_films_better_than_their_mean_ratings(capsys, pyplot):
+    found = names_of("films_by_user")
+    assert len(found["by_ranker"]) == found["n_users"]
+    assert sum(found["by_ranker"]) > 1.1 * sum(found["by_means"])
+    assert "pairs of films in order" in capsys.readouterr().out
+    assert pyplot.get_fignums()
+
+
 def test_ratings_from_votes_are_those_of_the_command_line(capsys, tmp_path):
     votes = names_of("ratings_from_votes")["VOTES"]
     printed = capsys.readouterr().out

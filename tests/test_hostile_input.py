@@ -31,7 +31,6 @@ from pairrank import (
 )
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection import get_query_scorer, make_query_scorer, regularization_path
-from pairrank.recommend import RatingsTable
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8, 2))
@@ -205,12 +204,6 @@ def test_other_entries_answer_or_refuse(name):
         lambda: RankSVM(graph=value).fit(X, Y),
         lambda: OrderGraph(value),
         lambda: OrderGraph([(0.0, value)]),
-        lambda: RatingsTable.build((value, QID, Y), duplicates="last"),
-        lambda: RatingsTable.build((QID, value, Y), duplicates="last"),
-        lambda: RatingsTable.build((np.arange(8), QID, value)),
-        lambda: RatingsTable.build(value),
-        lambda: RatingsTable.build((QID, np.arange(8), Y)).find_users(value),
-        lambda: RatingsTable.build((QID, np.arange(8), Y)).restricted(min_user_ratings=value),
         lambda: regularization_path(RankSVM(), X, Y, values=value),
         lambda: RankSVMCV(Cs=value, cv=2).fit(X, Y),
         lambda: GreedyRankRLS(1).fit(X, value),

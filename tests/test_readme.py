@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.rst")), *sorted(ROOT.glob
 PAGES = [path for path in PAGES if not {"gallery", "generated"} & set(path.parts)]
 EXTRAS = {"lightgbm", "xgboost", "torch", "dask"}
 """Libraries that make test-extras installs."""
-PEERS = {"sksurv", "choix", "rlscore"}
+PEERS = {"sksurv", "choix", "rlscore", "pyterrier"}
 """Libraries that a user comes from; blocks in them run where they are installed."""
 OF_RLSCORE = pytest.mark.filterwarnings("ignore:the matrix subclass")
 LIBLINEAR = "PAIRRANK_LIBLINEAR"

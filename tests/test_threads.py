@@ -20,7 +20,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from pairrank import RankSVM, threads
 from pairrank.design import Design
 from pairrank.losses import SquaredHinge
-from pairrank.pair_sums import bind, cell_plan, cells
+from pairrank.pair_sums import bind, cell_plan, cells, piecewise
 from pairrank.preferences import Levels
 
 FORMS = (np.ascontiguousarray, np.asfortranarray, sparse.csr_array)
@@ -32,12 +32,10 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("pairrank.design._BLOCK_ENTRIES", 100)
     monkeypatch.setattr("pairrank.design._ENTRIES_PER_FEATURE", 1)
     monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "FEW_LEVELS", 4)
-    monkeypatch.setattr(cell_plan, "MIN_BANDS", 6)
-    monkeypatch.setattr(cell_plan, "EXACT_ROWS", 8)
-    for module in (cell_plan, cells):
+    monkeypatch.setattr(cell_plan, "ROWS_PER_BAND", 30)
+    for module in (piecewise, cells):
         monkeypatch.setattr(module, "ROWS_PER_BLOCK", 50)
-    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+    monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)
     monkeypatch.setattr(cells, "ROWS_PER_ENTRY", (0.01, 0.02))
 
 
@@ -95,14 +93,14 @@ def test_cell_sums_have_the_same_bits_on_any_number_of_threads(
 
 def test_a_cell_sum_is_added_up_in_several_tables(small_blocks):
     levels = Levels.build(np.arange(700.0) % 2)
-    unit = cell_plan.divide(levels).units[0]
+    unit = cell_plan.divide(levels)[0][0]
     made = []
 
     class Seen(cells.UnitSum):
         def _merged(self, add):
             return super()._merged(lambda rows: made.append(rows) or add(rows))
 
-    grid = cells.make_grid(np.zeros(700), 0.0, 1.0, 16.0, 100)
+    grid = piecewise.make_grid(np.zeros(700), 0.0, 1.0, 16.0, 100)
     terms = np.array([1.0]), np.array([2]), np.array([1.0])
     Seen(unit, terms, np.linspace(0, 1, 700), grid).gradient(np.zeros(700), True)
     assert len(made) == 8

@@ -70,8 +70,7 @@ def test_a_number_beyond_every_float_is_refused_wherever_it_stands():
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
-def test_whole_numbers_become_the_same_floats_in_blocks(dtype, monkeypatch):
-    monkeypatch.setattr("pairrank._arrays._NUMBERS_A_BLOCK", 3)
+def test_whole_numbers_become_the_same_floats(dtype):
     numbers = np.arange(100).astype(dtype)[::3]
     found = check_labels(numbers)
     assert found.dtype == np.float64
@@ -86,8 +85,7 @@ def test_whole_numbers_become_the_same_floats_in_blocks(dtype, monkeypatch):
         ("indptr", 1, 9, "non-decreasing"),
     ],
 )
-def test_a_sparse_matrix_that_points_outside_is_refused(part, place, value, message, monkeypatch):
-    monkeypatch.setattr("pairrank._validation._NUMBERS_A_BLOCK", 3)
+def test_a_sparse_matrix_that_points_outside_is_refused(part, place, value, message):
     matrix = sparse.csr_array(np.ones((3, 4)))
     check_features(RankSVM(), matrix, reset=True)
     getattr(matrix, part)[place] = value

@@ -1,6 +1,6 @@
 """The papers' data sets: readers of local files from a registry, without a download."""
 
-from reproduction.data.ratings import Ratings as Ratings
+from reproduction.data.ratings import RatingsTable as RatingsTable
 from reproduction.data.ratings import load_ratings as load_ratings
 from reproduction.data.record import Dataset as Dataset
 from reproduction.data.record import DatasetNotFoundError as DatasetNotFoundError

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,38 +49,6 @@ def load_arff(record: DatasetRecord, home: Path) -> Dataset:
     return _target_last(record, table, list(columns)[:-1])
 
 
-def load_zipped_table(record: DatasetRecord, home: Path) -> Dataset:
-    """Read the one plain table in a zip archive, target last."""
-    (file,) = record.files
-    with zipfile.ZipFile(open_file(record, home, file)) as archive:
-        table = _read_table(archive.read(record.settings["member"]))
-    return _target_last(record, table, list(record.settings["columns"]))
-
-
-def load_chu_ordinal(
-    record: DatasetRecord,
-    home: Path,
-    *,
-    dataset: str = "abalone",
-    n_bins: int = 5,
-    partition: int = 1,
-    subset: str = "train",
-) -> Dataset:
-    """Read one of Chu and Ghahramani's partitions; labels are 1 to n_bins."""
-    archives = record.settings["archives"]
-    file = archives[choose(record, "dataset", dataset, archives)]
-    choose(record, "n_bins", n_bins, (5, 10))
-    choose(record, "partition", partition, range(1, 21))
-    choose(record, "subset", subset, ("train", "test"))
-    pattern = re.compile(rf"{n_bins}bins?/[^/]*_{subset}_{n_bins}\.{partition}\Z")
-    with zipfile.ZipFile(open_file(record, home, file)) as archive:
-        members = [name for name in archive.namelist() if pattern.search(name)]
-        if len(members) != 1:
-            raise FileFormatError(f"{file}: {len(members)} members match {pattern.pattern}")
-        table = _read_table(archive.read(members[0]))
-    return _target_last(record, table, None)
-
-
 def load_letor_folds(
     record: DatasetRecord, home: Path, *, fold: int = 1, subset: str | None = None
 ) -> Dataset:
@@ -120,30 +86,6 @@ def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None
     default = record.settings.get("default")
     name = choose(record, "subset", default if subset is None else subset, subsets)
     return _read_parts(record, home, subsets[name])
-
-
-def load_untidy_csv(record: DatasetRecord, home: Path) -> Dataset:
-    """Read a CSV of numbers and words: words become one-hot, empty cells their column's median."""
-    settings = record.settings
-    with open_text(record, home) as text:
-        header, *rows = csv.reader(text)
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    y = np.array([float(cell) for cell in columns.pop(settings["label"])])
-    qid = np.array(columns.pop(settings["qid"]))
-    for column in settings["drop"]:
-        columns.pop(column)
-    names: list[str] = []
-    parts: list[np.ndarray[Any, Any]] = []
-    for column, cells in columns.items():
-        if column in settings["words"]:
-            words = sorted(set(cells))
-            names += [f"{column}={word}" for word in words]
-            parts += [np.array([cell == word for cell in cells], dtype=float) for word in words]
-        else:
-            values = np.array([float(cell) if cell else np.nan for cell in cells])
-            parts.append(np.where(np.isnan(values), np.nanmedian(values), values))
-            names.append(column)
-    return Dataset(np.column_stack(parts), y, qid, names, record)
 
 
 def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
@@ -213,20 +155,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_table(content: bytes) -> np.ndarray[Any, Any]:
-    """Return a table of numbers that are separated by blanks or commas."""
-    lines = content.decode("ascii").replace(",", " ").splitlines()
-    return np.loadtxt(lines, dtype=np.float64, ndmin=2)
-
-
 READERS: dict[str, Callable[..., Dataset]] = {
     "arff": load_arff,
-    "zipped_table": load_zipped_table,
-    "chu_ordinal": load_chu_ordinal,
     "letor_folds": load_letor_folds,
     "svmlight_parts": load_svmlight_parts,
     "svmlight_named": load_svmlight_named,
-    "untidy_csv": load_untidy_csv,
     "reuters_sgml": load_reuters_sgml,
     "vw_text": load_vw_text,
     "comparisons_csv": load_comparisons_csv,

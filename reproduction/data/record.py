@@ -46,10 +46,6 @@ class DatasetRecord:
         A name in `loaders.READERS`.
     settings : mapping
         Arguments of the reader.
-    options : tuple of str
-        The options of `load` for this set.
-    papers : tuple of str
-        The papers that use it.
     """
 
     name: str
@@ -63,8 +59,6 @@ class DatasetRecord:
     files: Mapping[str, str]
     reader: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    options: tuple[str, ...] = ()
-    papers: tuple[str, ...] = ()
 
 
 class Dataset(NamedTuple):

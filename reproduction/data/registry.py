@@ -19,45 +19,16 @@ FILE = Path(__file__).with_name("registry.toml")
 def read_records(kind: str) -> dict[str, DatasetRecord]:
     """Return the records of a kind by name: "rows", which `load` reads, or "ratings"."""
     tables = tomllib.loads(FILE.read_text("utf-8"))[kind]
-    for table in tables.values():
-        table |= {name: tuple(table.get(name, ())) for name in ("options", "papers")}
     return {name: DatasetRecord(name=name, **table) for name, table in tables.items()}
 
 
 def list_datasets() -> list[str]:
-    """Return the names of the registered sets.
-
-    Returns
-    -------
-    list of str
-        As `load` and `describe` take them.
-
-    Examples
-    --------
-    >>> "letor4_mq2008" in list_datasets()
-    True
-    """
+    """Return the names of the registered sets, as `load` and `describe` take them."""
     return sorted(read_records("rows"))
 
 
 def describe(name: str) -> DatasetRecord:
-    """Return the record of a set: description, source, licence, shape, target, files, papers.
-
-    Parameters
-    ----------
-    name : str
-        One of `list_datasets()`.
-
-    Returns
-    -------
-    DatasetRecord
-        The set's record.
-
-    Examples
-    --------
-    >>> describe("abalone").n_rows
-    4177
-    """
+    """Return the record of a set: description, source, licence, shape, target, files."""
     return find_record("rows", "data set", name)
 
 
@@ -79,7 +50,7 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: 
     data_home : path-like, optional
         The folder with one folder per set. None: the environment variable PAIRRANK_DATA.
     **options
-        Options of the set, see `describe(name).options`: `fold` and `subset`, `n_bins` and others.
+        Keyword arguments of the set's reader, such as `fold` and `subset`.
 
     Returns
     -------

@@ -82,7 +82,6 @@ _MODULES = (
     "model_selection",
     "plotting",
     "ratings",
-    "recommend",
     "report",
     "survival",
     "torch",

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-
-_NUMBERS_A_BLOCK = 1 << 16
 
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
@@ -32,8 +29,6 @@ def as_float_array(values: Any, name: str) -> FloatArray:
     """Return the values as an array of float64, copied only where they are of another type."""
     array = as_array(values, name)
     refuse_kinds(array, name)
-    if array.dtype.kind in "iu" and array.ndim == 1:
-        return _floats_of(array)
     try:
         return array.astype(np.float64, copy=False)
     except OverflowError:
@@ -43,17 +38,6 @@ def as_float_array(values: Any, name: str) -> FloatArray:
         ) from None
     except (TypeError, ValueError) as error:
         raise PairrankError(f"{name} must hold numbers: {error}") from None
-
-
-def _floats_of(integers: NDArray[np.integer]) -> FloatArray:
-    """Return whole numbers as float64; threads share blocks of them."""
-    floats = np.empty(integers.size)
-
-    def convert(rows: slice) -> None:
-        floats[rows] = integers[rows]
-
-    threads.run(convert, threads.blocks(integers.size, _NUMBERS_A_BLOCK))
-    return floats
 
 
 def from_sequence(values: Iterable[Any]) -> NDArray[Any]:

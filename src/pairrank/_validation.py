@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from pairrank import threads
 from pairrank._arrays import (
     as_array,
     as_float_array,
@@ -31,9 +30,6 @@ FloatArray = NDArray[np.float64]
 
 _EXACT_BELOW = 2.0**53
 """Whole numbers below this are exact in float64."""
-_ENTRIES_A_BLOCK = 1 << 19
-"""Threads share the check of a matrix in blocks of about so many entries."""
-_NUMBERS_A_BLOCK = 1 << 16
 _IF_MISSING = "fill it, as SimpleImputer does in a Pipeline, or use HistGradientBoostingRegressor"
 _NO_ROWS = (str, bytes, Mapping, Set)
 
@@ -79,30 +75,14 @@ def _check_indices(X: Any) -> None:
     if not sparse.issparse(X) or X.format not in ("csr", "csc", "bsr"):
         return
     try:
-        X.check_format(full_check=False)
-        if not _points_inside(X):
-            X.check_format(full_check=True)
-            if (X.indptr[1:] < X.indptr[:-1]).any():  # scipy cannot see it of unsigned integers
-                raise ValueError("indptr must be a non-decreasing sequence")
+        checked = X  # scipy makes arrays of another byte order native, in place
+        if all(array.dtype.isnative for array in (X.data, X.indices, X.indptr)):
+            checked = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        checked.check_format(full_check=True)
+        if (X.indptr[1:] < X.indptr[:-1]).any():  # scipy cannot see it of unsigned integers
+            raise ValueError("indptr must be a non-decreasing sequence")
     except ValueError as error:
         raise PairrankError(f"X is a damaged sparse matrix: {error}; build it again") from None
-
-
-def _points_inside(X: Any) -> bool:
-    """Whether X is CSR, all its indices are columns and its rows begin in order; O(size).
-
-    Threads share the check. Where it is False, scipy says what is wrong, or changes X.
-    """
-    native = all(array.dtype.isnative for array in (X.data, X.indices, X.indptr))
-    if X.format != "csr" or not native or X.indices.dtype != X.indptr.dtype or not X.nnz:
-        return False
-
-    def ends(part: slice) -> tuple[int, int]:
-        return X.indices[part].min(), X.indices[part].max()
-
-    lowest, highest = zip(*threads.run(ends, threads.blocks(X.nnz, _NUMBERS_A_BLOCK)), strict=True)
-    inside = min(lowest) >= 0 and max(highest) < X.shape[1]
-    return inside and bool((X.indptr[1:] >= X.indptr[:-1]).all())
 
 
 def check_finite_matrix(X: Any, *, missing: bool = False) -> None:
@@ -112,13 +92,9 @@ def check_finite_matrix(X: Any, *, missing: bool = False) -> None:
     """
     values = X.data if sparse.issparse(X) else X
 
-    def total(rows: slice) -> Any:  # einsum adds in any order, and so in half the time of `sum`
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.einsum("ij->"[2 - values.ndim :], values[rows])
-
-    width = values.size // max(1, len(values))
-    parts = threads.blocks(len(values), max(1, _ENTRIES_A_BLOCK // max(1, width)))
-    if np.isfinite(threads.run(total, parts)).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.einsum("ij->"[2 - values.ndim :], values)  # in half the time of `sum`
+    if np.isfinite(total):
         return
     finite = ~np.isinf(values) if missing else np.isfinite(values)
     if finite.all():
@@ -169,7 +145,7 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     is_listed = isinstance(values, (list, tuple)) and given.ndim == 1
     is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
     is_narrow = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
-    if not is_exact and not (is_narrow and _all_in_blocks(_is_below, floats)):
+    if not is_exact and not (is_narrow and (np.abs(floats) < _EXACT_BELOW).all()):
         refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
     return np.ascontiguousarray(floats)
 
@@ -318,23 +294,13 @@ def _one_dimensional(
 def _finite(given: NDArray[Any], name: str) -> FloatArray:
     """Return numbers as float64; raise a PairrankError for one that is not finite."""
     floats = as_float_array(given, name)
-    if given.dtype.kind not in "biu" and not _all_in_blocks(np.isfinite, floats):
+    if given.dtype.kind not in "biu" and not np.isfinite(floats).all():
         row = int(np.argmin(np.isfinite(floats)))
         raise PairrankError(
             f"{name} contains {_name_of(floats[row])} in row {row}; remove the row or replace the "
             "value"
         )
     return floats
-
-
-def _is_below(floats: FloatArray) -> NDArray[np.bool_]:
-    return np.abs(floats) < _EXACT_BELOW
-
-
-def _all_in_blocks(test: Callable[[FloatArray], NDArray[np.bool_]], floats: FloatArray) -> bool:
-    """Return whether a test holds for all numbers; threads share blocks that stay in the cache."""
-    blocks = threads.blocks(floats.size, _NUMBERS_A_BLOCK)
-    return all(threads.run(lambda rows: bool(test(floats[rows]).all()), blocks))
 
 
 def _name_of(value: Any) -> str:

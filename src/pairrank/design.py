@@ -90,7 +90,7 @@ class Design:
         elif self._is_in_columns:
             products.row_products_of_columns(self.X.T, rows.start, rows.stop, w, out)
         else:
-            products.row_products(np.ascontiguousarray(self.X[rows]).reshape(-1), w, out)
+            products.row_products(np.ascontiguousarray(self.X[rows]), w, out)
 
     def _add_weighted(self, rows: slice, values: FloatArray, out: FloatArray) -> None:
         """Add X' v for some rows to out."""

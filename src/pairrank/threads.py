@@ -73,7 +73,7 @@ class _Blas:
         with self.lock:
             self.n_users += 1
             if self.n_users == 1:
-                self.limit = _blas_libraries().limit(limits=1)
+                self.limit = _libraries("blas").limit(limits=1)
 
     def leave(self) -> None:
         with self.lock:
@@ -83,11 +83,20 @@ class _Blas:
 
 
 @functools.cache
-def _blas_libraries() -> Any:
-    import scipy.linalg  # noqa: F401  # numpy and scipy bring a library each.
+def _libraries(kind: str) -> Any:
+    """Return the loaded libraries of a kind, "blas" or "openmp"."""
+    import scipy.linalg  # noqa: F401  # numpy and scipy bring a BLAS each,
+    import sklearn.base  # noqa: F401  # and scikit-learn OpenMP.
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas")
+    return ThreadpoolController().select(user_api=kind)
+
+
+@functools.cache
+def _n_processors() -> int:
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 _pool, _blas = _Pool(), _Blas()
@@ -163,9 +172,8 @@ def n_threads() -> int:
     """
     if _is_helper.get() or current_process().daemon:
         return 1
-    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-
-    found = int(_openmp_effective_n_threads(only_physical_cores=False))
+    limits = (each.num_threads for each in _libraries("openmp").lib_controllers)
+    found = min([_n_processors(), *limits])
     for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         text = os.environ.get(name, "")
         if text.isdecimal() and int(text) > 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from pairrank import RankSVM, RowBlocks, threads
 from pairrank.blocks import checking, local_passes
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.memory_plan import INTERPRETER_BYTES
-from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
 from pairrank.exceptions import PairrankError
 
 X, Y, QID = rows_of(0)
@@ -154,51 +152,6 @@ def test_validation_rows_for_which_there_is_no_room_are_refused():
     held = RowBlocks.from_arrays(np.zeros((100_000, 1)), np.zeros(100_000))
     with pytest.raises(PairrankError, match=r"100,000 rows \(validation rows included\) need 4 MB"):
         RankSVM().fit(training, X_val=held)
-
-
-def test_an_interrupt_while_the_reader_starts_ends_it(monkeypatch):
-    start = threading.Thread.start
-
-    def interrupted(thread):
-        start(thread)
-        raise KeyboardInterrupt
-
-    def items():
-        yield from range(9)
-
-    monkeypatch.setattr(threading.Thread, "start", interrupted)
-    with pytest.raises(KeyboardInterrupt), read_ahead(items):
-        raise AssertionError("the thread has not started")
-    assert "pairrank-reader" not in [thread.name for thread in threading.enumerate()]
-
-
-def test_no_more_than_two_blocks_are_in_flight():
-    alive, most = [], []
-
-    def make():
-        for number in range(20):
-            alive.append(number)
-            most.append(len(alive))
-            yield number
-
-    with read_ahead(make) as items:
-        for item in items:
-            time.sleep(0.001)
-            alive.remove(item)
-    assert max(most) <= IN_FLIGHT
-
-
-def test_blocks_are_read_while_others_are_used():
-    second = threading.Event()
-
-    def make():
-        yield 0
-        second.set()
-        yield 1
-
-    with read_ahead(make) as items:
-        assert next(items) == 0
-        assert second.wait(timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -10,9 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from block_parts import parts_of
 from block_sources import rows_of
-from pairrank import RowBlocks
 from pairrank.io import parquet_blocks
 
 X, Y, QID = rows_of(0)
@@ -43,49 +43,31 @@ def test_reading_from_a_later_block_skips_those_before(folder, batch_rows, start
             assert np.array_equal(np.vstack([wanted[:0], *found]), wanted)
 
 
-@pytest.mark.parametrize("batch_rows", [10, 9])
-def test_only_the_columns_and_row_groups_needed_are_read(folder, monkeypatch, batch_rows):
-    """Row groups of 10 rows are read as wholes if a block is as large, else in batches."""
+def test_only_the_columns_and_row_groups_needed_are_read(folder, monkeypatch):
     read = []
-    in_batches, as_whole = pq.ParquetFile.iter_batches, pq.ParquetFile.read_row_group
+    scan = parquet_blocks._scanned
 
-    def watched(self, *args, columns, row_groups, **more):
-        read.append((columns, row_groups))
-        return in_batches(self, *args, columns=columns, row_groups=row_groups, **more)
+    def watched(part, schema, columns, size):
+        read.append((Path(part.path).stem, [group.id for group in part.row_groups], columns))
+        return scan(part, schema, columns, size)
 
-    def watched_group(self, number, *, columns, **more):
-        read.append((columns, number))
-        return as_whole(self, number, columns=columns, **more)
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", watched_group)
+    monkeypatch.setattr(parquet_blocks, "_scanned", watched)
     source = parquet_blocks.ParquetBlocks(
-        str(folder / "*.parquet"), NAMES, features=["c", "a"], batch_rows=batch_rows
+        str(folder / "*.parquet"), NAMES, features=["c", "a"], batch_rows=12
     )
-    start = 10 // batch_rows
-    found = np.vstack([block[0] for block in source.read(start, labelled=False)])
-    assert np.array_equal(found, X[start * batch_rows :, [2, 0]].astype(np.float32))
-    wanted = {10: [1, 2, 0, 0, 1, 2, 3], 9: [[0, 1, 2], 0, [0, 1, 2, 3]]}[batch_rows]
-    assert read == [(["c", "a"], groups) for groups in wanted]
+    found = np.vstack([block[0] for block in source.read(1, labelled=False)])
+    assert np.array_equal(found, X[12:, [2, 0]].astype(np.float32))
+    assert read == [
+        ("0", [1], ["c", "a"]),
+        ("0", [2], ["c", "a"]),
+        ("1", [0], ["c", "a"]),
+        ("2", [0, 1, 2, 3], ["c", "a"]),
+    ]
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_columns_of_a_row_group_are_decoded_in_parts(folder, monkeypatch, n_threads):
-    read = []
-    as_whole = pq.ParquetFile.read_row_group
-
-    def watched(self, number, *, columns, **more):
-        read.append(len(columns))
-        return as_whole(self, number, columns=columns, **more)
-
-    monkeypatch.setattr(parquet_blocks, "_PART_BYTES", 4)
-    monkeypatch.setattr(pa, "cpu_count", lambda: n_threads)
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", watched)
-    rows = RowBlocks.from_parquet(folder / "0.parquet", **NAMES, batch_rows=12)
-    labels = rows.labels()
-    assert np.array_equal(labels.y, Y[:25])
-    assert np.array_equal(labels.qid, QID[:25])
-    read.clear()
-    assert np.array_equal(np.vstack(parts_of(rows)), X[:25].astype(np.float32))
-    parts = {1: [1, 1, 1, 2], 2: [2, 1, 2], 5: [3, 2]}[n_threads]
-    assert read == parts * (len(read) // len(parts))
+@pytest.mark.parametrize("group_rows", [7, 60])
+def test_blocks_that_are_kept_stay_as_they_were(tmp_path, group_rows):
+    pq.write_table(table_of(), tmp_path / "rows.parquet", row_group_size=group_rows)
+    source = parquet_blocks.ParquetBlocks(tmp_path / "rows.parquet", NAMES, batch_rows=10)
+    kept = [block[0] for block in source.read(0, labelled=True)]
+    assert np.array_equal(np.vstack(kept), X.astype(np.float32))

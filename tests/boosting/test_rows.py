@@ -41,13 +41,12 @@ def assert_same(found, wanted):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
-def test_bound_data_do_not_outlive_the_data():
+def test_only_the_last_data_stay_bound():
     y, scores, _, group, _ = rows()
-    objective, data = AllPairsObjective(), Data(y, None, group)
-    objective(scores, data)
-    assert len(objective._of_data) == 1
-    del data
-    assert len(objective._of_data) == 0
+    objective = AllPairsObjective()
+    for at in range(20):
+        objective(scores, Data(y + at, None, group))
+    assert len(objective._bound) == 8
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
@@ -56,7 +55,7 @@ def test_copies_work_and_hold_no_bound_data(copied):
     objective = AllPairsObjective("hinge", graph="chain", qid=qid)
     wanted = objective(y, scores)
     other = copied(objective)
-    assert other._of_arrays is None
+    assert not other._bound
     assert_same(other(y, scores), wanted)
     assert repr(other) == repr(objective)
     assert "qid=..." in repr(other)

@@ -13,7 +13,8 @@ from pairrank import RankSVM
 from pairrank.cli._columns import recalled
 from pairrank.estimators.model_files import load_model, read_ranker, save_model
 from pairrank.exceptions import FileFormatError
-from pairrank.io import read_model, write_model, write_rows
+from pairrank.io import write_rows
+from pairrank.io.model_file import read_model, write_model
 
 NAMED = {"label": "grade", "qid": "query", "weight": "views", "docid": "doc"}
 OPTIONS = [word for role, column in NAMED.items() for word in (f"--{role}", column)]

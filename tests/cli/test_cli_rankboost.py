@@ -1,4 +1,4 @@
-"""train --model rankboost: options, early stopping, search, comparisons; recommend with gaps."""
+"""train --model rankboost: options, early stopping, search, comparisons."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ pytest.importorskip("xgboost", reason="needs xgboost: make test-extras")
 
 RANKERS = [
     LightGBMRanker("lambdarank", n_estimators=5),
-    LightGBMRanker("rank_xendcg", n_estimators=5),
     XGBoostRanker("rank:ndcg", n_estimators=5),
     XGBoostRanker("rank:pairwise", n_estimators=5),
 ]

@@ -10,9 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from comparison_models import Column
 from pairrank import QueryKFold, compare
 from pairrank.comparison import KNOWN
-from pairrank.comparison.results import _joined
 from pairrank.comparison.significance import corrected_t_test
-from pairrank.comparison.tables import notes_of
+from pairrank.comparison.summary import joined
 from pairrank.datasets import make_queries
 from pairrank.metrics import ndcg_score
 
@@ -79,10 +78,10 @@ def test_without_a_p_value_no_test_is_claimed(data):
     splits = [(np.arange(90), np.arange(90, 180))]
     result = run(data, {"a": Ridge(), "b": Column()}, qid=None, cv=splits)
     assert np.isnan(result.differences["p_value"]).all()
-    assert not any("test over" in note for note in notes_of(result))
+    assert not any("test over" in note for note in result.means().notes)
 
 
 def test_reasons_that_differ_are_counted():
-    assert [_joined(list(text)) for text in ("", "a", "ab", "abc")] == [
+    assert [joined(list(text)) for text in ("", "a", "ab", "abc")] == [
         "", "a", "a (and 1 other reason)", "a (and 2 other reasons)",
     ]  # fmt: skip

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import ParameterGrid
 
-from pairrank import OrderGraph, RankSVM
+from pairrank import OrderGraph
 from pairrank.comparison import KNOWN
-from pairrank.comparison.boosted import LightGBMRanker, grades_of
-from pairrank.comparison.limited import GaussianProcess, PairsSVC
+from pairrank.comparison.boosted import LightGBMRanker, by_query
 from pairrank.comparison.models import DEFAULT, Known, candidates_of, tried_text
 from pairrank.datasets import make_queries
 from pairrank.exceptions import MissingLibraryError, PairrankError
@@ -85,43 +82,13 @@ def test_the_values_that_are_tried_can_be_read():
     assert tried_text({}) == ""
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_svc_on_pairs_is_ranksvm(data, kind, weighted):
-    weight = np.linspace(0.5, 2.0, data.y.size) if weighted else None
-    X = kind(data.X)
-    found = PairsSVC(C=0.1).fit(X, data.y, qid=data.qid, sample_weight=weight)
-    exact = RankSVM(C=0.1, tol=1e-8, reduction="rows")
-    exact.fit(data.X, data.y, qid=data.qid, sample_weight=weight)
-    # LinearSVC stops at a relative gradient of 1e-4 of a strongly convex objective.
-    np.testing.assert_allclose(found.coef_, exact.coef_, atol=1e-3 * np.abs(exact.coef_).max())
-    np.testing.assert_array_equal(found.predict(X), X @ found.coef_)
-
-
-def test_svc_on_pairs_refuses_more_pairs_than_its_limit(data):
-    with pytest.raises(PairrankError, match="more than 10 "):
-        PairsSVC(max_pairs=10).fit(data.X, data.y, qid=data.qid)
-
-
-def test_a_gaussian_process_refuses_more_rows_than_its_limit(data):
-    with pytest.raises(PairrankError, match="more than 100 training rows"):
-        GaussianProcess(max_rows=100).fit(data.X, data.y)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_gaussian_process_learns_labels():
-    X = np.linspace(-1, 1, 30)[:, None]
-    model = GaussianProcess().fit(X, X[:, 0] ** 2)
-    assert np.corrcoef(model.predict(X), X[:, 0] ** 2)[0, 1] > 0.99
-
-
 @pytest.mark.parametrize(
     ("labels", "said"),
     [([0.5, 1.0], "whole numbers"), ([-1.0, 1.0], "from 0 to 30"), (["a", "b"], "from 0 to 30")],
 )
 def test_boosted_rankers_refuse_labels_that_are_not_grades(labels, said):
     with pytest.raises(PairrankError, match=said):
-        grades_of(labels)
+        by_query(labels, None)
 
 
 def test_a_boosted_ranker_without_its_library_says_what_to_install(data, monkeypatch):

@@ -22,7 +22,7 @@ def test_tubes_by_cells_end_at_the_optimum_of_the_exact_sum(n, tol, kernel, rows
     ranker = SVRank(1.0, epsilon=0.3, n=n, tol=tol, kernel=kernel, kernel_features="exact")
     exact = clone(ranker).fit(X, y, qid=qid).history_[-1]
     monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+    monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)
     found = clone(ranker).fit(X, y, qid=qid).history_[-1]
     assert found.value == pytest.approx(exact.value, rel=2 * tol)
     if n == 1:

@@ -21,8 +21,8 @@ from pairrank import (
     load_model,
 )
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.io import model_file as module
+from pairrank.io.model_file import ModelRecord, read_model, write_model
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = np.arange(30) % 3

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC
 
-from pairrank.kernels import FeatureMap, Kernel, feature_map, landmarks
+from pairrank.kernels import FeatureMap, feature_map, landmarks
 
 pytestmark = pytest.mark.numeric
 
@@ -66,14 +66,6 @@ def test_gamma_follows_scikit_learn():
     for form in (X, sparse.csr_array(X), X.astype(np.float32)):
         assert FeatureMap("rbf", gamma="scale").fit(form).gamma_ == pytest.approx(scale, rel=1e-6)
     assert FeatureMap("rbf", gamma="scale").fit(np.ones((5, 3))).gamma_ == 1.0
-
-
-def test_gamma_by_scale_is_the_same_over_many_chunks(monkeypatch):
-    X = rows_of(50)
-    whole = Kernel("rbf", "scale").resolved(X).gamma
-    monkeypatch.setattr("pairrank.kernels.kernel._CHUNK", 30)
-    for form in (X, sparse.csr_array(X)):
-        assert Kernel("rbf", "scale").resolved(form).gamma == pytest.approx(whole, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMED)

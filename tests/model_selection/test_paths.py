@@ -7,7 +7,7 @@ import pytest
 
 from pairrank import RankSVMCV
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection import mean_ndcg_scorer
+from pairrank.model_selection import get_query_scorer
 
 pytestmark = pytest.mark.numeric
 
@@ -26,7 +26,7 @@ def judged():
 def test_a_scorer_gets_the_metadata_that_it_requests(judged):
     X, y, qid = judged
     uneven = np.linspace(1.0, 2.0, y.size)
-    unweighted = mean_ndcg_scorer.set_score_request(sample_weight=False)
+    unweighted = get_query_scorer("mean_ndcg").set_score_request(sample_weight=False)
     search = RankSVMCV(GRID, cv=2, scoring=unweighted).fit(X, y, qid=qid, sample_weight=uneven)
     assert 0.5 < search.best_score_ < 1.0
     with pytest.raises(PairrankError, match="one weight per query"):

@@ -30,14 +30,14 @@ class Listed:
         return self.pairs[:, self.at - n_draws : self.at]
 
 
-def by_definition(X, loss, rule, start, winners, losers, ratio, importance):
+def by_definition(X, loss, rule, start, winners, losers, ratio):
     """Return the last weights, and the mean of the weights after step t counted t^2 times."""
     w, total, weight = np.array(start), np.zeros_like(start), 0.0
     kind = [type(each) for each in LOSSES].index(type(loss))
     for t, (i, j) in enumerate(zip(winners, losers, strict=True), start=1):
         length = 1 / (ratio * t) if rule.schedule == "pegasos" else rule.eta0 / np.sqrt(1 + t / 1e3)
         x = X[i].astype(float) - X[j].astype(float)
-        d, square, rate = w @ x, x @ x, importance * length / (1 + ratio * length)
+        d, square, rate = w @ x, x @ x, length / (1 + ratio * length)
         change = -loss.phi(d, order=1) * rate / (1 + rate * CURVATURES[kind] * square)
         if isinstance(loss, Hinge):
             change = max(0.0, min(rate, (loss.margin - d) / square)) if square else 0.0
@@ -71,20 +71,17 @@ def make_rows(seed, form, dtype):
     loss=st.sampled_from(LOSSES),
     schedule=st.sampled_from(["sgd", "pegasos"]),
     ratio=st.sampled_from([1e-4, 0.1, 10.0, 1e60]),
-    importance=st.sampled_from([1.0, 3.0]),
 )
-def test_steps_and_their_mean_equal_the_definition(
-    form, dtype, seed, loss, schedule, ratio, importance
-):
+def test_steps_and_their_mean_equal_the_definition(form, dtype, seed, loss, schedule, ratio):
     rng = np.random.default_rng(seed)
     X, given_rows = make_rows(seed, form, dtype)
     start, rule = rng.normal(size=N_FEATURES), StepRule(schedule, 0.3)
     winners, losers = rng.integers(0, N_ROWS, (2, 40))
-    last, mean = by_definition(X, loss, rule, start, winners, losers, ratio, importance)
+    last, mean = by_definition(X, loss, rule, start, winners, losers, ratio)
     steps = PairSteps(loss, start, rule, rng)
     pairs = Listed(winners, losers)
     for size in (1, 14, 25):
-        steps.take(given_rows, pairs, size, ratio, importance)
+        steps.take(given_rows, pairs, size, ratio)
     np.testing.assert_allclose(steps.last, last, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(steps.mean, mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(steps.coef, steps.mean)
@@ -95,7 +92,7 @@ def test_blocks_of_steps_join_without_a_seam():
     rng = np.random.default_rng(0)
     X, rule, start = rng.normal(size=(N_ROWS, N_FEATURES)), StepRule("sgd", 0.1), np.zeros(5)
     winners, losers = rng.integers(0, N_ROWS, (2, 9000))
-    last, mean = by_definition(X, Logistic(), rule, start, winners, losers, 1e-3, 1.0)
+    last, mean = by_definition(X, Logistic(), rule, start, winners, losers, 1e-3)
     steps = PairSteps(Logistic(), start, rule, rng)
     steps.take(X, Listed(winners, losers), 9000, 1e-3)
     np.testing.assert_allclose(steps.last, last, rtol=1e-9)

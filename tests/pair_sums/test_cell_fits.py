@@ -7,8 +7,7 @@ import pytest
 
 from pairrank.compiled import cell_sweeps
 from pairrank.pair_sums import cell_plan
-from pairrank.pair_sums.cells import cell_sum
-from pairrank.pair_sums.sorted import SortedTerms
+from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
 
 pytestmark = pytest.mark.numeric
@@ -54,8 +53,8 @@ def test_pairs_of_the_worst_excess_attain_the_stated_errors(part, apart, power, 
         away = x[np.abs(off).argmax()] - (part - apart)
         loser, winner = max(away, 0.0), max(-away, 0.0)
         scores = np.where(y > 0.0, per_h + apart + winner, loser) / per_h
-        found = cell_sum(levels, terms, lambda of: SortedTerms(of, terms)).at(scores)
-        exact = SortedTerms(levels, terms).at(scores)
+        found = PiecewiseSum(levels, terms, by_cells=True).at(scores)
+        exact = PiecewiseSum(levels, terms, by_cells=False).at(scores)
         if is_value:
             true, stated = abs(found.value - exact.value), found.error
         else:
@@ -73,9 +72,9 @@ def test_far_rows_are_paired_where_no_cell_lies_at_the_margin(power, monkeypatch
     scores = np.append(np.linspace(-1.0, 1.0, 2000), np.repeat([1e3, 1e3 + 1.0 + 1.0 / per_h], 10))
     scores[2000:2010] += 0.9 / per_h
     levels = Levels.build(y)
-    bound = cell_sum(levels, terms, lambda of: SortedTerms(of, terms))
-    found, exact = bound.at(scores), SortedTerms(levels, terms).at(scores)
-    position = bound._states(scores)[0].grid.position
+    bound = PiecewiseSum(levels, terms, by_cells=True)
+    found, exact = bound.at(scores), PiecewiseSum(levels, terms, by_cells=False).at(scores)
+    position = bound._units(scores, (scores.min(), scores.max()))[0].grid.position
     assert (position[-2:] - position[-3] > 1).all()
     assert found.error > 0.0
     assert 0.0 < abs(found.value - exact.value) <= found.error

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 
 import numpy as np
 import pytest
 
 from pairrank.pair_sums import cell_plan
-from pairrank.pair_sums.cells import cell_sum
-from pairrank.pair_sums.sorted import SortedTerms
+from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
 
 pytestmark = pytest.mark.numeric
@@ -23,7 +21,7 @@ def checked(y, scores, weight, power, exact):
     """The value is off by rounding alone: the error states it, and a plane stays below."""
     terms = ((1.0, power, 1.0),)
     levels = Levels.build(y, sample_weight=weight)
-    found = cell_sum(levels, terms, lambda of: SortedTerms(of, terms)).at(scores)
+    found = PiecewiseSum(levels, terms, by_cells=True).at(scores)
     off = Fraction(found.value) - exact
     assert abs(off) <= found.error <= 1e-10 * exact
     if power == 1:
@@ -43,16 +41,3 @@ def test_errors_include_the_rounding_of_many_additions_to_a_cell(weight, power, 
     excess = 1 - (Fraction(scores[-1]) - Fraction(scores[0]))
     exact = n * n * pair * excess**power
     checked(y, scores, None if weight is None else np.full(2 * n, weight), power, exact)
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_errors_include_the_rounding_within_bands(power, monkeypatch):
-    """The bands lie so far apart that all of the value, and of its rounding, is within them."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "FEW_LEVELS", 4)
-    n_bands, n_levels, n_rows = cell_plan.MIN_BANDS, 5, 1000
-    y = np.repeat(np.arange(n_bands * n_levels) * 1.0, n_rows)
-    scores = SCORE + 8.0 * np.floor(y / n_levels)
-    n_pairs = n_bands * comb(n_levels, 2) * n_rows**2
-    exact = n_pairs * Fraction(0.1) ** 2
-    checked(y, scores, np.full(y.size, 0.1), power, exact)

@@ -27,10 +27,8 @@ GRAPHS = {
 @pytest.mark.parametrize("name", ["squared_hinge", "hinge of margin 0.3"])
 def test_small_and_large_queries_add_up(name, graph, n_levels, monkeypatch):
     """Every query has a scale of its own; some have bands of levels."""
-    for constant, value in {"LEAST_ROWS": 100, "ROWS_PER_LEVEL": 0, "FEW_LEVELS": 8}.items():
+    for constant, value in {"LEAST_ROWS": 100, "ROWS_PER_BAND": 3}.items():
         monkeypatch.setattr(cell_plan, constant, value)
-    for constant in ("CELLS_PER_ROW", "CELLS_PER_ROW_OF_BANDS"):
-        monkeypatch.setattr(cell_plan, constant, 10_000)
     rng = np.random.default_rng(n_levels)
     n = sum(SIZES)
     order = rng.permutation(n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loss_table import LOSSES
-from pairrank.losses import Hinge, SquaredHinge
-from pairrank.pair_sums import bind, sorted_schedule, sorted_scores
+from pairrank.losses import Hinge, HuberisedHinge, ModifiedHuber, SquaredHinge
+from pairrank.pair_sums import bind, sorted_plan
 from pairrank.pair_sums import sorted as sorted_module
 from pairrank.preferences import Levels
 from strategies import KINDS, problems, scores_of
@@ -23,35 +24,29 @@ HINGES = [name for name in LOSSES if "hinge" in name and "huberised" not in name
 ROUTES = ("sorted", "selection_tree", "level_counting")
 PLANS = {
     "as_it_is": {},
-    "near_rows": {"NEAR_ROWS": 40},
-    "pair_by_pair": {"NEAR_ROWS": 0, "SMALL_QUERY": 1000, "ROWS_A_LEVEL": 1000, "FEW_GROUPS": 0},
-    "edges": {"NEAR_ROWS": 0, "SMALL_QUERY": 0, "FEW_GROUPS": 1000},
-    "tree": {"NEAR_ROWS": 0, "SMALL_QUERY": 0, "FEW_GROUPS": 0, "LEAF_ROWS": 1},
-    "tree_of_leaves": {"NEAR_ROWS": 0, "SMALL_QUERY": 0, "FEW_GROUPS": 2, "LEAF_ROWS": 5},
+    "pair_by_pair": {"SMALL_QUERY": 1000, "ROWS_PER_LEVEL": 1000},
+    "tree": {"SMALL_QUERY": 0, "LEAF_ROWS": 1},
+    "tree_of_leaves": {"SMALL_QUERY": 0, "LEAF_ROWS": 5},
 }
 
 
-def make_plan(patch: pytest.MonkeyPatch, plan: str, *, kept: bool = True) -> None:
+def make_plan(patch: pytest.MonkeyPatch, plan: str) -> None:
     for name, value in PLANS[plan].items():
-        patch.setattr(sorted_schedule, name, value)
-    if not kept:
-        patch.setattr(sorted_module, "_PLAN_BYTES", 0)
-        patch.setattr(sorted_module, "_PLAN_BYTES_A_ROW", 0)
+        patch.setattr(sorted_plan, name, value)
 
 
-@pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("plan", PLANS)
 @given(
     problem=problems(),
     name=st.sampled_from(HINGES),
     reduction=st.sampled_from(("sum", "rows", "query")),
-    rows_a_part=st.sampled_from((1, sorted_module.ROWS_A_PART)),
+    rows_per_part=st.sampled_from((1, sorted_module.ROWS_PER_PART)),
 )
 @settings(max_examples=60)
-def test_every_schedule_equals_the_double_loop(plan, kept, problem, name, reduction, rows_a_part):
+def test_every_schedule_equals_the_double_loop(plan, problem, name, reduction, rows_per_part):
     with pytest.MonkeyPatch.context() as patch:
-        make_plan(patch, plan, kept=kept)
-        patch.setattr(sorted_module, "ROWS_A_PART", rows_a_part)
+        make_plan(patch, plan)
+        patch.setattr(sorted_module, "ROWS_PER_PART", rows_per_part)
         levels = levels_of(problem, reduction)
         bound = bind(LOSSES[name].loss, levels)
         wanted = double_loop(problem, LOSSES[name].definition, levels)
@@ -104,20 +99,6 @@ def labels_of(levels: Levels) -> np.ndarray:
     return levels.from_layout(levels.labels[level].astype(float))
 
 
-@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()])
-@pytest.mark.parametrize("graph", ["full", "chain"])
-def test_near_rows_may_lie_on_both_sides_of_a_tile_of_rows(graph, loss):
-    """Tiles have 512 rows: the last row of the first begins a query of 7."""
-    n_rows, at = 2100, np.arange(2100.0)
-    levels = Levels.build(at, at // 7) if graph == "full" else Levels.build(at, graph=graph)
-    scores = np.random.default_rng(4).normal(size=n_rows)
-    found, wanted = (bind(loss, levels, pair_sum=route).at(scores) for route in ("auto", "direct"))
-    # Each row has at most 6 pairs, whose parts are at most twice 1 + ptp(scores).
-    rounding = 6.0 * 6.0 * np.finfo(float).eps * 2.0 * (1.0 + np.ptp(scores))
-    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=0, atol=rounding)
-    assert found.value == pytest.approx(wanted.value, rel=n_rows * np.finfo(float).eps)
-
-
 @pytest.mark.parametrize("plan", PLANS)
 def test_an_outlier_costs_the_others_no_digits(plan, monkeypatch):
     make_plan(monkeypatch, plan)
@@ -153,7 +134,7 @@ def test_gradient_and_curvature_share_one_sort(n_levels, monkeypatch):
     levels, scores, _ = random_levels(3000, n_levels)
     bound = bind(SquaredHinge(), levels)
     found = bound.at(scores)
-    monkeypatch.setattr(sorted_scores, "sort_segments", lambda *args: pytest.fail("sorted again"))
+    monkeypatch.setattr(sorted_module, "sort_segments", lambda *args: pytest.fail("sorted again"))
     found.curvature().matvec(scores)
 
 
@@ -173,10 +154,10 @@ def test_a_hundred_thousand_additions_lose_no_digits(n_levels, upwards):
     assert gradient[-1] == pytest.approx(slope * others, rel=1e-14)
 
 
-@pytest.mark.parametrize("rows_a_part", [1, sorted_module.ROWS_A_PART])
-def test_queries_of_few_and_of_many_levels_add_up(rows_a_part, monkeypatch):
-    """Of the same sum, one query is summed by edges, one by a tree and one pair by pair."""
-    monkeypatch.setattr(sorted_module, "ROWS_A_PART", rows_a_part)
+@pytest.mark.parametrize("rows_per_part", [1, sorted_module.ROWS_PER_PART])
+def test_queries_of_few_and_of_many_levels_add_up(rows_per_part, monkeypatch):
+    """Of the same sum, two queries are summed by trees and one pair by pair."""
+    monkeypatch.setattr(sorted_module, "ROWS_PER_PART", rows_per_part)
     generator = np.random.default_rng(2)
     qid = np.arange(2000) % 2
     y = np.where(qid, generator.integers(0, 100, 2000), np.arange(2000) // 2 % 2) * 1.0
@@ -200,39 +181,32 @@ def test_one_changed_score_is_seen():
     assert bound.at(scores)[0] != first
 
 
-@pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("case", ["queries", "chain"])
-def test_near_rows_of_many_tiles_equal_the_double_loop(name, case):
-    """Tiles of 512 rows may end anywhere, and queries have scales and rows weights of their own."""
-    generator = np.random.default_rng(3)
-    n_rows = 1900
-    y = generator.integers(0, 4 if case == "queries" else 400, n_rows) * 1.0
-    qid = generator.integers(0, 300, n_rows) if case == "queries" else np.zeros(n_rows)
-    weight = generator.exponential(size=n_rows)
-    graph = "full" if case == "queries" else "chain"
-    levels = Levels.build(y, qid, graph=graph, sample_weight=weight).reduced("query")
-    scores, v = generator.normal(size=(2, n_rows))
-    bound = bind(LOSSES[name].loss, levels, pair_sum="sorted")
-    ((_, schedule),) = bound._plans
-    assert schedule.near is not None
-    found = bound.at(scores)
-    wanted = bind(LOSSES[name].loss, levels, pair_sum="direct").at(scores)
-    assert found.value == pytest.approx(wanted.value, rel=1e-13)
-    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=1e-10, atol=1e-13)
-    if name == "squared_hinge":
-        curvature = found.curvature()
-        scores += 1.0
-        np.testing.assert_allclose(
-            curvature.matvec(v), wanted.curvature().matvec(v), rtol=1e-10, atol=1e-12
-        )
+def far_margin(loss, n_rows=40):
+    """Return the sum and the rows' gradients in exact fractions, for scores 1e13 margins apart."""
+    scores = np.random.default_rng(0).normal(size=n_rows) * 10.0 ** (np.arange(n_rows) % 14)
+    y = np.random.default_rng(1).integers(0, 3, n_rows)
+    value, gradient = Fraction(0), [Fraction(0)] * n_rows
+    for i, j in zip(*np.nonzero(y[:, None] > y[None, :]), strict=True):
+        d = Fraction(scores[i]) - Fraction(scores[j])
+        for margin, power, c in loss.family.terms:
+            over = max(Fraction(margin) - d, 0)
+            value += Fraction(c) * over**power
+            slope = Fraction(c) * (2 * over if power == 2 else over > 0)
+            gradient[i] -= slope
+            gradient[j] += slope
+    return Levels.build(y * 1.0), scores, float(value), np.array([float(g) for g in gradient])
 
 
-def test_a_chain_of_single_rows_is_not_sorted():
-    levels = Levels.build(np.arange(30_000.0), graph="chain")
-    ((_, schedule),) = bind(SquaredHinge(), levels)._plans
-    assert schedule.near.distances.max(axis=1).tolist() == [1, 2]
-    assert not len(schedule.segments)
-    assert not len(schedule.jobs)
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize(
+    "loss", [Hinge(), SquaredHinge(), ModifiedHuber(), HuberisedHinge(0.5)], ids=str
+)
+def test_scores_many_margins_apart_cost_no_digits(loss, plan, monkeypatch):
+    make_plan(monkeypatch, plan)
+    levels, scores, value, gradient = far_margin(loss)
+    found = bind(loss, levels).at(scores)
+    assert found.value == pytest.approx(value, rel=1e-14)
+    np.testing.assert_allclose(found.gradient, gradient, rtol=1e-12)
 
 
 def test_many_pairs_are_counted_exactly():

@@ -241,10 +241,10 @@ def test_a_search_shows_the_mean_of_its_folds_and_the_chosen_value(rows, search,
 def test_a_search_of_several_targets_has_a_curve_of_each(rows):
     train, _ = rows
     y = np.column_stack((train["y"], train["X"][:, 0]))
-    search = RankRLSCV([0.1, 1.0], alpha_per_target=True).fit(train["X"], y, qid=train["qid"])
+    search = RankRLSCV([0.1, 1.0]).fit(train["X"], y, qid=train["qid"])
     display = RegularizationPathDisplay.from_estimator(search)
     assert len(display.lines_) == 2
-    assert display.best is None
+    assert display.best == search.alpha_
     assert display.spread is None
 
 

@@ -18,7 +18,7 @@ from pairrank import (
     ConvexHullRanker, GreedyRankRLS, MPRank, OrderGraph, Pairs, PairwiseClassifier, PairwiseRanker,
     RankBoost, RankNCG, RankNCGCV, RankNet, RankRLS, RankRLSCV, RankSVM, RankSVMCV, SVRank,
 )
-from pairrank.datasets import discretize
+from pairrank.datasets import make_queries
 from pairrank.metrics import pairwise_accuracy
 
 X, y = np.zeros((3, 2)), [0, 1, 2]
@@ -29,7 +29,7 @@ RankSVM().fit(X, Pairs([0], [1]), sample_weight=[1.0, 2.0, 3.0]).score(X.tolist(
 SVRank(n=2, epsilon=None), MPRank(10.0, n=1), ConvexHullRanker(nu=1.0)
 RankSVMCV([0.1, 1.0], cv=3, loss="hinge"), RankNCGCV(covariance="rows"), RankRLSCV(kernel="rbf")
 RankNet((5, 5), loss="hinge", pairs="sampled", batch_size=8, device="cuda").fit(X, y, qid=y)
-RankBoost(50, alpha_method="newton", binning=64).fit(X, Pairs([0], [1])).rankings_.alphas.sum()
+RankBoost(50, patience=3).fit(X, Pairs([0], [1])).rankings_.alphas.sum()
 PairwiseClassifier(RankSVM(), method="isotonic").fit(X, y).predict_proba(X)
 
 
@@ -44,7 +44,7 @@ PairwiseRanker(LogCosh()), PairwiseRanker("hinge", patience=3, validation_metric
 WRONG = [
     'RankNCG(loss="logistc")',
     'RankSVM(graph="ful")',
-    'RankBoost(binning="few")',
+    'RankBoost(graph="few")',
     'RankSVM(kernel="rfb")',
     'RankSVM(solver="newton")',
     'RankSVM(reduction="mean")',
@@ -63,7 +63,7 @@ WRONG = [
     "RankSVM().predict(object())",
     "RankSVMCV().fit([[1.0]], [1], sample_weight=object())",
     "GreedyRankRLS().fit(object(), [1])",
-    'discretize([1.0, 2.0], 2, by="size")',
+    'make_queries(5, latent="few")',
     "pairwise_accuracy(object(), [1.0])",
 ]
 

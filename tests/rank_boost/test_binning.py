@@ -46,9 +46,9 @@ def test_weights_and_sparse_rows_give_the_bins_of_repeated_rows(
         X[generator.random(X.shape) < 0.3] = np.nan
     weight = generator.integers(0, 4, n_rows).astype(np.float64)
     repeated = X[np.repeat(np.arange(n_rows), weight.astype(int))]
-    plain = encode(repeated, None, n_bins, graded=False)
+    plain = encode(repeated, None, n_bins)
     for form in (np.asarray, sparse.csr_array):
-        codes = encode(form(X), weight, n_bins, graded=False)
+        codes = encode(form(X), weight, n_bins)
         for feature in range(2):
             parts = (
                 each.cuts[each.cut_start[feature] : each.cut_start[feature + 1]]
@@ -64,7 +64,7 @@ def test_weights_and_sparse_rows_give_the_bins_of_repeated_rows(
 
 def test_bins_are_quantiles():
     X = np.random.default_rng(0).permutation(1000.0 * np.arange(100) ** 2)[:, np.newaxis]
-    codes = encode(X, None, 10, graded=False)
+    codes = encode(X, None, 10)
     assert np.bincount(codes.of_feature(0)).tolist() == [10] * 10
     ordered = np.sort(X[:, 0])
     np.testing.assert_array_equal(codes.cuts, (ordered[9:99:10] + ordered[10:100:10]) / 2)

@@ -15,7 +15,7 @@ from pairrank import RankBoost
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import Levels
 from rank_boost_definition import pair_list
-from rank_boost_rounds import KINDS, METHODS, N_ROUNDS, assert_rounds, features
+from rank_boost_rounds import KINDS, N_ROUNDS, assert_rounds, features
 from strategies import problems_with_roles
 from sum_table import levels_of, scale_of_rows
 
@@ -25,20 +25,13 @@ pytestmark = [pytest.mark.numeric, pytest.mark.filterwarnings("ignore::UserWarni
 @given(
     problem=problems_with_roles(max_rows=25),
     kind=st.sampled_from(KINDS),
-    method=st.sampled_from(METHODS),
-    graded=st.booleans(),
-    missing=st.sampled_from(("default", "abstain")),
     reduction=st.sampled_from(("auto", "query")),
 )
 @settings(max_examples=400)
-def test_rounds_equal_the_pair_list(problem, kind, method, graded, missing, reduction):
+def test_rounds_equal_the_pair_list(problem, kind, reduction):
     generator = np.random.default_rng(problem.y.size)
     X = features(kind, problem.y.size, generator)
-    graded = graded and method != "second"
-    ranker = RankBoost(
-        N_ROUNDS, alpha_method=method, weak_ranking="graded" if graded else "threshold",
-        missing=missing, graph=problem.graph, reduction=reduction,
-    )  # fmt: skip
+    ranker = RankBoost(N_ROUNDS, graph=problem.graph, reduction=reduction)
     layout = {
         "qid": problem.qid, "sample_weight": problem.weight,
         "winner_weight": problem.winner, "loser_weight": problem.loser,
@@ -53,7 +46,7 @@ def test_rounds_equal_the_pair_list(problem, kind, method, graded, missing, redu
     scale = scale_of_rows(levels_of(problem, reduction))
     pairs = pair_list(listed, winner, loser, lambda i: scale[i])
     ranker.fit(X, problem.y, **layout)
-    assert_rounds(ranker, X, kept, pairs, graded=graded, abstain=missing == "abstain")
+    assert_rounds(ranker, X, kept, pairs)
     by_entry = RankBoost(**ranker.get_params()).fit(sparse.csr_array(X), problem.y, **layout)
     np.testing.assert_allclose(by_entry.train_score_[:2], ranker.train_score_[:2], rtol=1e-9)
     np.testing.assert_array_equal(

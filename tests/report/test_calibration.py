@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from definitions import preferences_of
 from pairrank import RankNCG, RankNCGCV, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.plotting.calibration import calibration_of
+from pairrank.plotting.pair_sample import draw_pairs
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.report import pair_calibration
-from pairrank.report.calibration import calibration_of
-from pairrank.report.pair_sample import draw_pairs
 
 GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 2), (0, 3)])]
 

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from reproduction.data import DatasetNotFoundError
 from reproduction.papers.beyond import (
     all_pairs,
     comparisons,
     conditions,
     probabilities,
-    streaming,
     survival,
 )
 from reproduction.papers.beyond.comparisons import GENERATED
@@ -74,22 +72,6 @@ def test_shifts_of_queries_change_no_order_within_them():
     shift = given.y - plain.y
     for query in np.unique(given.qid):
         assert np.ptp(shift[given.qid == query]) == 0.0
-
-
-def test_rows_on_disk_are_those_of_their_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "CHUNK", 40)
-    X, y = streaming.write_rows(tmp_path, 100, 3)
-    for chunk, size in enumerate((40, 40, 20)):
-        rows = slice(40 * chunk, 40 * chunk + size)
-        features, levels = streaming._chunk(size, 3, chunk)
-        np.testing.assert_array_equal(X[rows], features)
-        np.testing.assert_array_equal(y[rows], levels)
-    assert X.nbytes + y.nbytes == streaming.BYTES * 100
-
-
-def test_rows_for_which_the_disk_has_no_room_are_refused(tmp_path):
-    with pytest.raises(DatasetNotFoundError, match="GB of disk"):
-        streaming.write_rows(tmp_path, 10**15, 0)
 
 
 def test_scales_change_labels_but_not_their_order_without_noise():

@@ -12,10 +12,10 @@ import pytest
 from scipy import sparse
 
 from pairrank import Pairs
-from pairrank.datasets import discretize
 from pairrank.exceptions import FileFormatError, PairrankError
 from reproduction.data import DatasetNotFoundError, describe, list_datasets, load
 from reproduction.data.loaders import READERS
+from reproduction.data.made import discretize
 from reproduction.data.registry import read_records
 
 
@@ -59,9 +59,6 @@ def test_every_record_is_complete(name):
         ("mslr_sample", {"subset": "test"}, (1900, 136), 18),
         ("webis_clueweb09_ltr", {}, (26646, 42), 61),
         ("libsvm_a9a", {"subset": "test"}, (16281, 123), None),
-        ("sofia_ml_demo", {"subset": "test"}, (1000, 109621), None),
-        ("chu_ordinal", {"dataset": "stock", "n_bins": 10, "subset": "test"}, (350, 9), None),
-        ("algolia_movie_search", {}, (1958, 114), 814),
     ],
 )
 def test_parts_of_real_sets_have_their_shapes(data_home, name, options, shape, n_queries):
@@ -78,20 +75,6 @@ def test_the_folds_of_webis_part_the_rows(data_home):
     assert not set(train.qid.tolist()) & set(test.qid.tolist())
 
 
-@pytest.mark.parametrize("n_bins", [5, 10])
-@pytest.mark.parametrize(
-    "name", ["abalone", "autompg", "housing", "stock", "triazines", "wisconsin"]
-)
-def test_bins_of_equal_width_are_chu_s(data_home, name, n_bins):
-    parts = [
-        load("chu_ordinal", data_home, dataset=name, n_bins=n_bins, partition=20, subset=subset)
-        for subset in ("train", "test")
-    ]
-    theirs = np.concatenate([part.y for part in parts]) - 1
-    ours = discretize(load(name, data_home).y, n_bins, by="width")
-    assert np.bincount(ours, minlength=n_bins).tolist() == np.bincount(theirs.astype(int)).tolist()
-
-
 def test_the_papers_pairs_come_out(data_home):
     """Raykar's Table 1 counts the pairs of 4/5 of the rows: bins of equal width for California."""
 
@@ -105,20 +88,15 @@ def test_the_papers_pairs_come_out(data_home):
     assert 0.64 * abalone == pytest.approx(3713729, rel=3e-3)
 
 
-def test_the_untidy_file_has_scattered_queries_and_no_gap(data_home):
-    data = load("algolia_movie_search", data_home)
-    changes = np.count_nonzero(data.qid[1:] != data.qid[:-1]) + 1
-    assert changes > len(set(data.qid.tolist()))
-    assert {"type=MOVIE", "type=SHOW"} < set(data.feature_names)
-
-
 def make_home(tmp_path, monkeypatch, content: bytes):
     """A data_home with one registered set of our own."""
-    record = describe("servo")
+    record = describe("machine_cpu")
     digest = hashlib.sha256(content).hexdigest()
     records = read_records("rows")
-    monkeypatch.setitem(records, "servo", replace(record, files={"servo.arff.gz": digest}))
-    folder = tmp_path / "servo"
+    monkeypatch.setitem(
+        records, "machine_cpu", replace(record, files={"machine_cpu.arff.gz": digest})
+    )
+    folder = tmp_path / "machine_cpu"
     folder.mkdir()
     return folder
 
@@ -132,22 +110,22 @@ def test_a_file_may_be_compressed_or_not(tmp_path, monkeypatch, compressed, line
     content = ARFF.replace(b"\n", line_end)
     folder = make_home(tmp_path, monkeypatch, content)
     if compressed:
-        (folder / "servo.arff.gz").write_bytes(gzip.compress(content))
+        (folder / "machine_cpu.arff.gz").write_bytes(gzip.compress(content))
     else:
-        (folder / "servo.arff").write_bytes(content)
-    data = load("servo", tmp_path)
+        (folder / "machine_cpu.arff").write_bytes(content)
+    data = load("machine_cpu", tmp_path)
     assert data.X.tolist() == [[3.0], [4.0]]
     assert data.y.tolist() == [0.5, 0.25]
 
 
 def test_another_checksum_is_refused(tmp_path, monkeypatch):
     folder = make_home(tmp_path, monkeypatch, ARFF)
-    (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF + b"3,1\n"))
+    (folder / "machine_cpu.arff.gz").write_bytes(gzip.compress(ARFF + b"3,1\n"))
     with pytest.raises(FileFormatError, match=r"checksum differs.*source: "):
-        load("servo", tmp_path)
-    (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF)[:-9])
+        load("machine_cpu", tmp_path)
+    (folder / "machine_cpu.arff.gz").write_bytes(gzip.compress(ARFF)[:-9])
     with pytest.raises(FileFormatError, match="damaged or cut"):
-        load("servo", tmp_path)
+        load("machine_cpu", tmp_path)
 
 
 def test_a_missing_set_says_where_it_can_be_had(tmp_path, monkeypatch):
@@ -174,9 +152,6 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path, monkeypatch):
             "subset='vali'; choose one of 'train', 'valid', 'test'",
         ),
         ("webis_clueweb09_ltr", {"fold": 1}, "fold and subset go together"),
-        ("chu_ordinal", {"dataset": "iris"}, "dataset='iris'; choose one of 'abalone'"),
-        ("chu_ordinal", {"n_bins": 7}, "n_bins=7; choose one of 5, 10"),
-        ("chu_ordinal", {"partition": 21}, "partition=21"),
         ("libsvm_a9a", {"subset": "valid"}, "subset='valid'; choose one of 'train', 'test'"),
     ],
 )
@@ -200,9 +175,9 @@ def test_names_and_options_that_are_not_known_are_refused(tmp_path, name, option
 )
 def test_bad_arff_is_refused(tmp_path, monkeypatch, text, message):
     folder = make_home(tmp_path, monkeypatch, text.encode())
-    (folder / "servo.arff").write_text(text)
-    with pytest.raises(FileFormatError, match=rf"servo\.arff\.gz.*{message}"):
-        load("servo", tmp_path)
+    (folder / "machine_cpu.arff").write_text(text)
+    with pytest.raises(FileFormatError, match=rf"machine_cpu\.arff\.gz.*{message}"):
+        load("machine_cpu", tmp_path)
 
 
 def test_arff_rows_with_gaps_are_dropped_on_request(tmp_path, monkeypatch):
@@ -211,10 +186,10 @@ def test_arff_rows_with_gaps_are_dropped_on_request(tmp_path, monkeypatch):
         "@ATTRIBUTE y REAL\n@DATA\n1,F,2,5\n?,M,3,5\n2,M, 4,6\n"
     )
     folder = make_home(tmp_path, monkeypatch, text.encode())
-    (folder / "servo.arff").write_text(text)
-    kept = replace(describe("servo"), settings={"drop_missing": True})
-    monkeypatch.setitem(read_records("rows"), "servo", kept)
-    data = load("servo", tmp_path)
+    (folder / "machine_cpu.arff").write_text(text)
+    kept = replace(describe("machine_cpu"), settings={"drop_missing": True})
+    monkeypatch.setitem(read_records("rows"), "machine_cpu", kept)
+    data = load("machine_cpu", tmp_path)
     assert data.X.tolist() == [[1, 0, 1, 2], [2, 1, 0, 4]]
     assert data.y.tolist() == [5, 6]
     assert data.feature_names == ["a b", "s=M", "s=F", "c"]

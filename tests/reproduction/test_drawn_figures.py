@@ -3,8 +3,7 @@
 import pytest
 
 from reproduction.papers import load_study
-from reproduction.readings import Readings
-from reproduction.study import NotRun
+from reproduction.study import NotRun, Readings
 
 VALUES = {
     "wmw": [0.7, 0.8],

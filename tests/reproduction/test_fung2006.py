@@ -6,8 +6,7 @@ import pytest
 from pairrank import RankSVM
 from reproduction.papers import fung2006
 from reproduction.papers.pointwise import ExplicitPairs
-from reproduction.readings import Readings
-from reproduction.study import NotRun
+from reproduction.study import NotRun, Readings
 
 
 def records_of(values):

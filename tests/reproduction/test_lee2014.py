@@ -6,8 +6,7 @@ from sklearn.linear_model import QuantileRegressor
 
 from pairrank import RankSVM
 from reproduction.papers.lee2014 import STUDY, claims, curves, models, problems, sparse
-from reproduction.readings import Readings
-from reproduction.study import NotRun
+from reproduction.study import NotRun, Readings
 
 
 def readings_of(values):

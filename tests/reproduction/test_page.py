@@ -8,9 +8,8 @@ from reproduction import __main__ as command
 from reproduction.agreement import agrees, without_reason
 from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
-from reproduction.readings import Readings
-from reproduction.store import Store
-from reproduction.study import NotRun, Places, Printed, Quantity, Reason, verdict
+from reproduction.store import Places, Store
+from reproduction.study import NotRun, Printed, Quantity, Readings
 from reproduction_cells import cell, one_study
 
 PLACES = Places(command.ROOT)
@@ -90,7 +89,7 @@ def test_an_entry_shows_the_state_of_its_cell(record, shown):
     ],
 )
 def test_agreement_is_marked(printed, options, end):
-    reasons = {("*", "*"): Reason("because", lambda readings, place: verdict(True, "so it is"))}
+    reasons = {("*", "*"): "because"}
     study = one_study(cell(), paper={("a", "x"): printed}, reasons=reasons, **options)
     assert lines_of(study, record_of()) == [f"| a | 97.500 ± 0.707{end} |"]
     assert ("✗" in end) == (

@@ -6,7 +6,7 @@ from scipy.special import erfc
 
 from pairrank.metrics import wmw_score
 from reproduction.papers.raykar2007 import erfc as sums
-from reproduction.papers.raykar2007 import movies, printed, ranking, sets
+from reproduction.papers.raykar2007 import movies, printed, sets
 from reproduction.papers.raykar2007.methods import METHODS, ExplicitPairsSVM
 from reproduction.protocols import count_preferences, folds_of, preferences_of, with_ties
 from reproduction.study import STAR
@@ -82,20 +82,6 @@ def test_the_sums_of_rankncg_rank_alike(name):
     }
     judged = [wmw_score(y, each) for each in scores.values()]
     assert judged[0] == pytest.approx(judged[-1], abs=0.01)
-
-
-def test_the_target_is_left_in_only_if_asked():
-    X, _ = sets.rows_of("sklearn-diabetes", 3, "count")
-    with_target, _ = sets.rows_of("sklearn-diabetes", 3, "count", with_target=True)
-    assert (X.shape[1], with_target.shape[1]) == (10, 11)
-    assert (with_target[:, :10] == X).all()
-
-
-def test_with_the_target_among_the_features_ranking_is_nearly_perfect():
-    config = {"method": "RankNCG fast", "data": "sklearn-diabetes", "n_bins": 2, "by": "count"}
-    left_in = ranking.judge_method(**config, with_target=True, n_folds=2)
-    left_out = ranking.judge_method(**config, n_folds=2)
-    assert np.mean(left_in["wmw"]) > 0.98 > np.mean(left_out["wmw"]) + 0.05
 
 
 def test_classes_of_equal_count_have_the_most_pairs():

@@ -9,8 +9,7 @@ import pytest
 from pairrank.exceptions import FileFormatError
 from reproduction import limits
 from reproduction.runner import Choice, Runner, missing
-from reproduction.store import Store
-from reproduction.study import Places
+from reproduction.store import Places, Store
 from reproduction_cells import absent, cell, fail, one_study, sleep
 
 

@@ -31,8 +31,7 @@ pytestmark = pytest.mark.numeric
 SMOOTH = {
     "tron": lambda problem: Tron(),
     "tron, loose": lambda problem: Tron(cg_tol=0.3),
-    "ncg, wolfe": lambda problem: NonlinearCG(),
-    "ncg, gradient": lambda problem: NonlinearCG(search="gradient"),
+    "ncg": lambda problem: NonlinearCG(),
     "ncg, plain": lambda problem: NonlinearCG(preconditioned=False),
     "lbfgs": lambda problem: lbfgs,
 }

@@ -11,13 +11,12 @@ from scipy import sparse
 from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
 from pairrank.compiled import limit_rows as passes
-from pairrank.compiled.limit_grams import add_grams
 from pairrank.objective import HullObjective, hull_objective
 from pairrank.objective.limit_rows import LimitRows
+from pairrank.objective.newton_systems import newton_system, preconditioner
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import minimize_with_limits
 from pairrank.solvers.limit_run import LimitRun
-from pairrank.solvers.limit_system import LimitSystem
 
 pytestmark = pytest.mark.numeric
 
@@ -36,21 +35,16 @@ def make_objective(form=np.asarray, graph="chain", seed=0, n_features=3, nu=0.5,
     return HullObjective(form(X), make_levels(n_rows, seed=seed, graph=graph), nu), X
 
 
-WAYS = ["kept", "kept, by BLAS", "in pieces", "pieces of many groups, by BLAS"]
-WAYS += ["sparse", "float32", "more features"]
+WAYS = ["kept", "in pieces", "sparse", "float32", "more features"]
 
 
 @pytest.fixture(params=WAYS)
 def problem(request, monkeypatch):
     """An objective along each of its ways, and its rows as one dense centred matrix."""
     monkeypatch.setattr(hull_objective, "_SPARSE_PIECE_ROWS", 20)
-    if "BLAS" in request.param:
-        monkeypatch.setattr(hull_objective, "_FEW_FEATURES", 0)
     if "pieces" in request.param:
         monkeypatch.setattr(hull_objective, "_ENTRIES_TO_KEEP", 0)
         monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 13)
-        few = 1 if "groups" in request.param else 64
-        monkeypatch.setattr(hull_objective, "_FEW_GROUPS", few)
     form = {"sparse": sparse.csr_array, "float32": np.float32}.get(request.param, np.asarray)
     n_features = 100 if request.param.startswith("more") else 3
     graph = OrderGraph(EDGES)
@@ -105,22 +99,6 @@ def test_products_equal_those_of_the_centred_rows(problem):
         assert totals[side, group] == pytest.approx(sides[side, inside].sum())
 
 
-def test_grams_of_more_rows_than_a_strip_equal_their_definition():
-    """Rows are a part of longer columns, and groups end within strips of 512 rows."""
-    rng = np.random.default_rng(0)
-    start, first = np.array([0, 300, 301, 1100, 1300]), 7
-    X, sides = rng.normal(size=(1320, 4)), rng.random((2, 1300))
-    gram, sums = rng.normal(size=(4, 4)), rng.normal(size=(2, 6, 4))
-    wanted, by_group = gram.copy(), sums.copy()
-    rows = X[first : first + 1300]
-    wanted += (rows.T * sides.sum(axis=0)) @ rows
-    for group, here in enumerate(itertools.starmap(slice, itertools.pairwise(start))):
-        by_group[:, 1 + group] += sides[:, here] @ rows[here]
-    add_grams(np.ascontiguousarray(X.T), first, sides, start, 1, gram, sums)
-    np.testing.assert_allclose(gram, wanted, atol=1e-9)
-    np.testing.assert_allclose(sums, by_group, atol=1e-9)
-
-
 def test_offsets_bring_the_scores_back(problem):
     objective, _ = problem
     X = np.random.default_rng(0).normal(size=(90, 100 if objective.n_features > 3 else 3)) + 5
@@ -171,7 +149,7 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
             np.add.at(total, group_of(objective)[piece.rows], values[piece.rows])
         return sides[:, piece.rows] + 2 * cross[piece.rows]
 
-    system = LimitSystem(objective, couple, stiffness)
+    system = newton_system(objective, couple, stiffness)
     weights, limits = system.solve(right[:3], right[3:].reshape(2, -1))
     tolerance = 1e-9 if direct else 1e-5
     np.testing.assert_allclose(weights, expected[:3], rtol=tolerance, atol=tolerance)
@@ -212,7 +190,7 @@ def test_rows_move_as_newton_s_equations_say(graph, margins_grow, n_rows, piece_
     inverse = 1.0 / (2 * objective.cost + stiffness.sum(axis=0))
     sides, cross = 2 * objective.cost * inverse * stiffness, inverse * stiffness.prod(axis=0)
     for piece in objective.pieces:
-        found = rows.couple(piece, coupled)
+        found = rows._couple(piece, coupled)
         np.testing.assert_allclose(found, (sides + 2 * cross)[:, piece.rows])
     np.testing.assert_allclose(coupled, objective.by_group(np.stack((*sides, cross))), atol=1e-12)
 
@@ -280,7 +258,7 @@ def test_value_and_bound_close_in_on_the_optimum(nu):
     y = np.digitize(X[:, 0] + rng.normal(size=80), [-0.5, 0.5]).astype(float)
     reference = hull_by_clarabel(X, y, nu, [(0, 1), (1, 2)]).value
     objective = HullObjective(X, Levels.build(y, graph="chain"), nu)
-    solution = minimize_with_limits(objective, tol=1e-9, max_iter=100)
+    solution = minimize_with_limits(LimitRows(objective), tol=1e-9, max_iter=100)
     assert solution.status is Status.CONVERGED
     values, bounds = np.array([(step.value, step.lower_bound) for step in solution.history]).T
     assert (values >= reference * (1 - 1e-8)).all()
@@ -292,9 +270,9 @@ def test_value_and_bound_close_in_on_the_optimum(nu):
 
 def test_conjugate_gradients_and_matrices_end_at_one_optimum():
     objective, _ = make_objective(n_features=20)
-    direct = minimize_with_limits(objective, tol=1e-8, max_iter=100)
+    direct = minimize_with_limits(LimitRows(objective), tol=1e-8, max_iter=100)
     objective.takes_matrices = False
-    iterated = minimize_with_limits(objective, tol=1e-8, max_iter=100)
+    iterated = minimize_with_limits(LimitRows(objective), tol=1e-8, max_iter=100)
     assert iterated.status is Status.CONVERGED
     np.testing.assert_allclose(iterated.coef, direct.coef, atol=1e-4)
 
@@ -305,7 +283,7 @@ def test_the_preconditioner_is_exact_where_every_row_is_heavy(heavy, form):
     objective, _ = make_objective(form, n_features=30)
     values = np.full(objective.n_rows, 1e-9)
     values[:heavy] = 1e3 * objective.cost[:heavy]
-    precondition = objective.preconditioner(values)
+    precondition = preconditioner(objective, values)
     rows = np.column_stack([objective.scores(one) for one in np.eye(30)])
     matrix = np.eye(30) + rows.T @ (values[:, None] * rows)
     vector = np.random.default_rng(0).normal(size=30)
@@ -314,16 +292,20 @@ def test_the_preconditioner_is_exact_where_every_row_is_heavy(heavy, form):
 
 def test_how_it_ends_is_told():
     objective, _ = make_objective()
-    assert minimize_with_limits(objective, tol=1e-9, max_iter=1).status is Status.MAX_ITER
-    impossible = minimize_with_limits(objective, tol=1e-300, max_iter=500)
+    short = minimize_with_limits(LimitRows(objective), tol=1e-9, max_iter=1)
+    assert short.status is Status.MAX_ITER
+    impossible = minimize_with_limits(LimitRows(objective), tol=1e-300, max_iter=500)
     assert impossible.status in (Status.NO_PROGRESS, Status.CONVERGED)
-    best = minimize_with_limits(objective, tol=1e-9, max_iter=100)
+    best = minimize_with_limits(LimitRows(objective), tol=1e-9, max_iter=100)
     np.testing.assert_allclose(impossible.coef, best.coef, rtol=1e-4)
     huge, _ = make_objective(lambda X: X * 1e200)
-    assert minimize_with_limits(huge, tol=1e-9, max_iter=9).status is Status.OVERFLOW
+    assert minimize_with_limits(LimitRows(huge), tol=1e-9, max_iter=9).status is Status.OVERFLOW
     seen = []
     stopped = minimize_with_limits(
-        objective, tol=1e-9, max_iter=9, callback=lambda step: seen.append(step) or len(seen) > 2
+        LimitRows(objective),
+        tol=1e-9,
+        max_iter=9,
+        callback=lambda step: seen.append(step) or len(seen) > 2,
     )
     assert stopped.status is Status.STOPPED
     assert [step.n_iter for step in seen] == [0, 1, 2]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from reproduction.papers.airola2010.fits import ALPHAS, METHODS, PAIRS, ROWS
-from reproduction.readings import Readings
-from reproduction.study import Claim, NotRun, Verdict, verdict
+from reproduction.study import Claim, NotRun, Readings, Verdict, verdict
 
 TIKHONOV, ITERATION, HYBRID = METHODS
 CLOSE = 0.01

@@ -23,8 +23,7 @@ from reproduction.papers.airola2010.rows import (
 )
 from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import seconds_of, without_warnings
-from reproduction.readings import Readings
-from reproduction.study import Cell, Place, Printed, Quantity, Table
+from reproduction.study import Cell, Place, Printed, Quantity, Readings, Table
 
 GRID = tuple(2.0**power for power in range(-10, 11))
 METHODS = {"1 Tikhonov": "tikhonov", "2 iteration": "iteration", "3 hybrid": "hybrid"}

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank import Pairs
-from pairrank.datasets import make_documents, make_parses
 from reproduction.data import load
+from reproduction.data.made import make_documents, make_parses
 from reproduction.study import Cell, Printed, Quantity, Table
 
 N_PAIRS = 1_000_000

@@ -1,11 +1,10 @@
-"""Beyond the papers: pointwise fits, conditions, probabilities, votes, times, rows on disk."""
+"""Beyond the papers: pointwise fits, conditions, probabilities, votes, times."""
 
 from reproduction.papers.beyond import (
     all_pairs,
     comparisons,
     conditions,
     probabilities,
-    streaming,
     survival,
 )
 from reproduction.study import Study
@@ -20,7 +19,6 @@ STUDY = Study(
         probabilities.TABLE,
         comparisons.TABLE,
         survival.TABLE,
-        streaming.TABLE,
     ),
     claims=(
         *all_pairs.CLAIMS,
@@ -28,6 +26,5 @@ STUDY = Study(
         *probabilities.CLAIMS,
         *comparisons.CLAIMS,
         *survival.CLAIMS,
-        *streaming.CLAIMS,
     ),
 )

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from pairrank import Pairs, RankNCG
 from reproduction.data import load
-from reproduction.readings import Readings
-from reproduction.study import Cell, Claim, Quantity, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
 
 GENERATED = "generated"
 N_FOLDS = 5

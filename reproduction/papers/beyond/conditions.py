@@ -10,10 +10,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pairrank import RankBoost, RankNCG, RankSVM
-from pairrank.datasets import discretize, make_utility
 from pairrank.metrics import pairwise_accuracy
-from reproduction.readings import Readings
-from reproduction.study import Cell, Claim, Quantity, Table, Verdict, verdict
+from reproduction.data.made import discretize, make_utility
+from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
 
 N_TEST, N_REPEATS = 2000, 10
 SVM, HINGE, NCG, BOOST = "RankSVM", "RankSVM, hinge", "RankNCG", "RankBoost"

@@ -10,8 +10,7 @@ from scipy.special import expit, ndtr
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pairrank import Pairs, RankNCG
-from reproduction.readings import Readings
-from reproduction.study import Cell, Claim, Quantity, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
 
 N_ROWS, N_FEATURES, N_VOTES, N_TEST, N_REPEATS = 1000, 20, 4000, 20_000, 5
 N_BINS = 10

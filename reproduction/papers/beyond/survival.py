@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from pairrank import RankNCG, RankSVM, survival_target
 from pairrank.exceptions import MissingLibraryError
 from pairrank.survival import concordance_index
-from reproduction.readings import Readings
-from reproduction.study import Cell, Claim, Quantity, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
 
 GENERATED = "generated"
 N_FOLDS = 5

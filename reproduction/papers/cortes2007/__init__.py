@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from reproduction.papers.cortes2007.judging import (
     RIDGE,
     SMALL,
     SV,
-    TINY,
     books,
-    by_width,
     judge,
 )
 from reproduction.papers.cortes2007.printed import (
@@ -31,15 +28,14 @@ from reproduction.papers.cortes2007.printed import (
     SETS,
     beside,
 )
-from reproduction.papers.cortes2007.tested import BOOSTED, REACH, REASONS, SEARCHED, THINNED
-from reproduction.pictures import draw_curves, new_figure
-from reproduction.readings import Readings
+from reproduction.papers.cortes2007.reasons import REASONS
 from reproduction.study import (
     ANY,
     Cell,
     Claim,
     NotRun,
     Quantity,
+    Readings,
     Study,
     Table,
     Verdict,
@@ -119,50 +115,6 @@ ORDERS = Table(
 )
 
 
-WIDE = Table(
-    name="widths",
-    title="MPRank by the width of its kernel, C = 30",
-    cells=tuple(
-        Cell(
-            f"{name} {group}",
-            "",
-            by_width,
-            {"dataset": dataset, "group": list(GROUPS[group])},
-            seconds=300.0,
-        )
-        for name, dataset in SETS.items()
-        for group in GROUPS
-    ),
-    tiny=Cell(
-        GENERATED,
-        "",
-        by_width,
-        {"dataset": GENERATED} | TINY,
-    ),
-    quantities=(
-        Quantity("least", "least MSD", form=".2f"),
-        Quantity("constant", "MSD of one score for all", form=".2f"),
-    ),
-    note="Not in the paper. gamma is a multiple of 1/(references x variance of ratings); ours "
-    "chooses from 0.03 to 10.",
-    draw=lambda readings: _draw(readings),
-    row_title="data",
-)
-
-
-def _draw(readings: Readings) -> Any:
-    figure, axes = new_figure(2)
-    for each, value in zip(axes, ("misranking", "msd"), strict=True):
-        curves = {}
-        for cell in readings.done("widths"):
-            unit = readings.mean("widths", cell.row, "", "constant") if value == "msd" else 1.0
-            up = [each / unit for each in readings.values("widths", cell.row, "", value)]
-            curves[cell.row] = (readings.values("widths", cell.row, "", "width"), up)
-        label = value if value == "misranking" else "MSD, over that of one score for all"
-        draw_curves(each, curves, x="gamma, in units of the data", y=label, log="x")
-    return figure
-
-
 def _gains(readings: Readings, other: str, metric: str, table: str = "1") -> list[float]:
     """Return MPRank's relative gain in a metric against another method, by row."""
     return [1.0 - ours / theirs for _, ours, theirs in readings.pairs(table, MP, other, metric)]
@@ -208,7 +160,7 @@ STUDY = Study(
     title="Cortes et al. 2007",
     citation="C. Cortes, M. Mohri and A. Rastogi, *Magnitude-preserving ranking algorithms*, "
     "technical report TR2007-887, Courant Institute, 2007.",
-    tables=(MAGNITUDES, ORDERS, SEARCHED, REACH, BOOSTED, THINNED, WIDE),
+    tables=(MAGNITUDES, ORDERS),
     claims=(
         Claim(
             "MPRank is the best in mean squared difference.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -11,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.dummy import DummyRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from pairrank import MPRank, RankBoost, SVRank
-from pairrank.datasets import make_ratings
-from pairrank.recommend import PROTOCOLS, Protocol, RatingsTable, evaluate_users
-from reproduction.data import load_ratings
+from reproduction.data import RatingsTable, load_ratings
+from reproduction.data.made import make_ratings
+from reproduction.users import METRICS, PROTOCOLS, Protocol, evaluate_users, user_metrics
 
 N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
 ACTIVITY = (50, 300)
@@ -31,9 +29,7 @@ SMALL: dict[str, Any] = {
     "activity": [10, 100],
     "group": [5, 100],
 }
-TINY = {name: SMALL[name] for name in ("n_users", "n_references", "activity", "group")}
-"""What the cells of the tests take on generated ratings: with choice and repeats, and without."""
-METRICS = ("msd", "m1d", "misranking")
+"""What the cells of the tests take on generated ratings."""
 
 
 class Method(NamedTuple):
@@ -100,21 +96,8 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
 def ratings_of(dataset: str) -> RatingsTable:
     """Return a table of ratings, or a generated one."""
     if dataset == GENERATED:
-        return RatingsTable.build(make_ratings(60, 100, density=0.4, random_state=0))
-    return RatingsTable.build(load_ratings(dataset), duplicates="mean")
-
-
-def cortes_protocol(
-    group: tuple[int, int], n_references: int, n_users: int, activity: tuple[int, int]
-) -> Protocol:
-    """Return the paper's protocol for reviewers of one group of numbers of ratings in common."""
-    return replace(
-        PROTOCOLS["cortes"],
-        group=group,
-        n_references=n_references,
-        n_users=n_users,
-        activity=activity,
-    )
+        return RatingsTable.build(*make_ratings(60, 100, density=0.4, random_state=0))
+    return load_ratings(dataset)
 
 
 def judge(
@@ -131,21 +114,27 @@ def judge(
 ) -> dict[str, Any]:
     """Return each draw's metrics, means over the test reviewers, at the chosen parameters.
 
-    Parameters are chosen on held-out reviewers, who leave the data. References are drawn from the
-    group once per draw.
+    Parameters are chosen on held-out reviewers, who leave the data. References are drawn once per
+    draw from the reviewers with a number of ratings in `group`.
     """
     table = ratings_of(dataset)
-    protocol = cortes_protocol(group, n_references, n_users, activity)
+    protocol = replace(
+        PROTOCOLS["cortes"],
+        group=group,
+        n_references=n_references,
+        n_users=n_users,
+        activity=activity,
+    )
     able = np.flatnonzero((table.counts >= activity[0]) & (table.counts <= activity[1]))
     held = np.random.default_rng([seed, 1]).choice(able, n_held, replace=False)
     tune = replace(protocol, users=table.user_ids[held].tolist(), n_users=None)
     estimator, chosen = tuned(method, tune, table, n_references)
-    rest = without(table, held)
+    rest = table.only(~np.isin(table.user, held))
     found: dict[str, Any] = {metric: [] for metric in METRICS}
     for repeat in range(n_repeats):
-        evaluation = evaluate_users(drawn(protocol, rest, 100 + repeat), estimator, n_jobs=1)
+        evaluation = evaluate_users(protocol.draw(rest, 100 + repeat), estimator)
         for metric in METRICS:
-            found[metric].append(evaluation.mean(metric))
+            found[metric].append(evaluation[metric])
     return found | {"chosen": chosen}
 
 
@@ -157,77 +146,23 @@ def books(*, dataset: str, method: str, rule: Mapping[str, Any], seed: int = 0) 
     held, rest = able[: able.size // 4], np.sort(able[able.size // 4 :])
     protocol = replace(PROTOCOLS["leave-one-out"], **rule)
     tune = replace(protocol, users=held.tolist())
-    estimator, chosen = tuned(method, tune, table, left.n_users - 1)
-    problems = drawn(replace(protocol, users=rest.tolist()), table, 100)
-    evaluation = evaluate_users(problems, estimator, n_jobs=1)
-    found = {metric: evaluation.metrics[metric] for metric in METRICS}
-    return {metric: values[~np.isnan(values)] for metric, values in found.items()} | {
-        "chosen": chosen
-    }
+    estimator, chosen = tuned(method, tune, table, left.user_ids.size - 1)
+    problems = replace(protocol, users=rest.tolist()).draw(table, 100)
+    return user_metrics(problems, estimator) | {"chosen": chosen}
 
 
-def tuned(method: str, protocol: Any, table: RatingsTable, n_references: int) -> tuple[Any, str]:
+def tuned(
+    method: str, protocol: Protocol, table: RatingsTable, n_references: int
+) -> tuple[Any, str]:
     """Return the estimator of the least cost on the held-out reviewers, and its parameters."""
     variance = float(table.rating.var())
     how = methods(n_references * variance, variance**0.5)[method]
     tried = [
         dict(zip(how.grid, values, strict=True)) for values in itertools.product(*how.grid.values())
     ]
-    problems = drawn(protocol, table, 2) if len(tried) > 1 else None
     costs = [0.0]
-    if problems is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            costs = [
-                evaluate_users(problems, how.make(**params), n_jobs=1).mean(how.cost)
-                for params in tried
-            ]
+    if len(tried) > 1:
+        problems = protocol.draw(table, 2)
+        costs = [evaluate_users(problems, how.make(**params))[how.cost] for params in tried]
     best = tried[int(np.argmin(costs))]
     return how.make(**best), ", ".join(f"{name} {value:.3g}" for name, value in best.items())
-
-
-def drawn(protocol: Any, table: RatingsTable, seed: int) -> Any:
-    """Return a draw without the reviewers whose training ratings are all equal."""
-    problems = protocol.draw(table, random_state=seed)
-    ratings = problems.table.ratings_of
-    tasks = [task for task in problems.tasks if np.ptp(ratings(task.user)[task.train]) > 0.0]
-    return replace(problems, tasks=tasks)
-
-
-def without(table: RatingsTable, users: Any) -> RatingsTable:
-    """Return the table without some users, given by index."""
-    kept = ~np.isin(np.repeat(np.arange(table.n_users), table.counts), users)
-    names = np.repeat(table.user_ids, table.counts)
-    return RatingsTable.build((names[kept], table.item_ids[table.item][kept], table.rating[kept]))
-
-
-WIDTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
-
-
-def by_width(
-    *,
-    dataset: str,
-    group: tuple[int, int],
-    C: float = 30.0,
-    n_users: int = N_USERS,
-    n_references: int = N_REFERENCES,
-    activity: tuple[int, int] = ACTIVITY,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Return MPRank's metrics on one draw by the width of its kernel."""
-    table = ratings_of(dataset)
-    protocol = cortes_protocol(group, n_references, n_users, activity)
-    problems = drawn(protocol, table, 100 + seed)
-    size = n_references * float(table.rating.var())
-    found = [
-        evaluate_users(problems, MPRank(kernel="rbf", gamma=one / size, C=C), n_jobs=1)
-        for one in WIDTHS
-    ]
-    constant = evaluate_users(problems, DummyRegressor(), n_jobs=1)
-    return {
-        "width": list(WIDTHS),
-        "msd": [each.mean("msd") for each in found],
-        "misranking": [each.mean("misranking") for each in found],
-        "constant": constant.mean("msd"),
-        "least": min(each.mean("msd") for each in found),
-    }

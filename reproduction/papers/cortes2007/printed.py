@@ -47,20 +47,3 @@ def beside(
         for row, line in figures.items()
         for method, figure in zip(methods, line, strict=True)
     }
-
-
-RATED = {
-    "msd": {place: each for place, each in beside(MSD, PAPERS).items() if place[0] != BOOKS},
-    "m1d": {place: each for place, each in beside(M1D, PAPERS).items() if place[0] != BOOKS},
-    "misranking": beside(MISRANKING, (MP, BOOST)),
-}
-"""Metric -> what the paper prints, without Books."""
-
-
-def figures_of(row: str, method: str) -> dict[str, list[float]]:
-    """Return what the paper prints of a method: metric -> mean and standard deviation."""
-    return {
-        metric: [printed[row, method].mean or 0.0, printed[row, method].spread or 0.0]
-        for metric, printed in RATED.items()
-        if (row, method) in printed
-    }

@@ -1,6 +1,6 @@
 """Lee & Lin 2014: linear RankSVM, its sums, solvers and rivals."""
 
-from reproduction.papers.lee2014 import claims, curves, models, shapes, sparse, variants
+from reproduction.papers.lee2014 import claims, curves, models, shapes, sparse
 from reproduction.study import Study
 
 _FIRST, _LAST = shapes.TABLES
@@ -16,7 +16,6 @@ STUDY = Study(
         _CHOSEN_RANKSVM,
         *curves.TABLES,
         *_OTHERS,
-        *variants.TABLES,
         _LAST,
         *sparse.TABLES,
     ),

@@ -21,8 +21,7 @@ from reproduction.papers.lee2014.curves import (
     TREE,
 )
 from reproduction.papers.lee2014.models import FOREST, GBDT, L1, L1_SVR, L2, L2_SVR
-from reproduction.readings import Readings
-from reproduction.study import Claim, NotRun, Verdict, verdict
+from reproduction.study import Claim, NotRun, Readings, Verdict, verdict
 
 LARGE = "list shape"
 """Sets with as many levels as rows of a query."""

@@ -14,8 +14,7 @@ from pairrank import RankSVM
 from reproduction.papers.lee2014 import trees
 from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, Rows, problem, quality
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.readings import Readings, rows_of
-from reproduction.study import Cell, NotRun, Quantity, Table
+from reproduction.study import Cell, NotRun, Quantity, Readings, Table, rows_of
 
 TREE, COUNTING, BUNDLE = "Tree-TRON", "PRSVM+, by counting", "TreeRankSVM, cutting planes"
 EVERY_PAIR = "PRSVM+, every pair"

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank import RankSVM
-from pairrank.datasets import make_queries, make_utility
+from pairrank.datasets import make_queries
 from pairrank.metrics import mean_ndcg, ndcg_score, pairwise_accuracy
 from reproduction.data import load
+from reproduction.data.made import make_utility
 
 GENERATED = (
     "Generated rows in the shape of the paper's set, which is not to be had: agreement would mean "

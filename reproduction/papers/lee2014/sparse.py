@@ -21,8 +21,18 @@ from reproduction.papers.lee2014.problems import (
     Rows,
     problem,
 )
-from reproduction.readings import Readings
-from reproduction.study import ANY, Cell, Claim, Place, Printed, Quantity, Table, Verdict, verdict
+from reproduction.study import (
+    ANY,
+    Cell,
+    Claim,
+    Place,
+    Printed,
+    Quantity,
+    Readings,
+    Table,
+    Verdict,
+    verdict,
+)
 
 N_TREES = 40
 FOREST_SECONDS = 180.0

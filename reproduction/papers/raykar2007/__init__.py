@@ -6,7 +6,6 @@ from reproduction.papers.raykar2007 import (
     first_column,
     movies,
     ranking,
-    searched,
     sets,
 )
 from reproduction.study import Study
@@ -22,13 +21,10 @@ STUDY = Study(
         ranking.BY_EPS,
         sets.TABLE,
         first_column.COUNTS,
-        searched.COLUMNS,
         movies.TABLE,
         ranking.TIMES,
         ranking.ACCURACIES,
         first_column.ACCURACIES,
-        searched.VARIANTS,
-        ranking.CHOSEN,
     ),
     claims=claims.CLAIMS,
 )

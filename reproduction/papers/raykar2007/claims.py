@@ -6,8 +6,7 @@ import math
 import statistics
 
 from reproduction.papers.raykar2007.sets import EXTRA, SOURCES
-from reproduction.readings import Readings
-from reproduction.study import Claim, NotRun, Verdict, verdict
+from reproduction.study import Claim, NotRun, Readings, Verdict, verdict
 
 DIRECT, FAST, BOXES = "RankNCG direct", "RankNCG fast", "RankNCG boxes (ours)"
 LISTED = "RankSVM linear, listed pairs"

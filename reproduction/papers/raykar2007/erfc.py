@@ -10,8 +10,7 @@ from scipy.special import erfc
 
 from pairrank import fast_erfc_sum
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.readings import Readings
-from reproduction.study import Cell, Printed, Quantity, Table
+from reproduction.study import Cell, Printed, Quantity, Readings, Table
 
 REACH = 4.0
 """The series is for z in [-4, 4]."""

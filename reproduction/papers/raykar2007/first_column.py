@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from pairrank.datasets import discretize
-from reproduction.agreement import by_search
 from reproduction.data import load
-from reproduction.papers.abalone import N_SEXES
+from reproduction.data.made import discretize
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, judge_rows
 from reproduction.papers.raykar2007.sets import (
@@ -22,7 +20,7 @@ from reproduction.papers.raykar2007.sets import (
     Source,
 )
 from reproduction.protocols import count_preferences, folds_of
-from reproduction.study import ANY, Cell, Quantity, Reason, Table
+from reproduction.study import ANY, Cell, Quantity, Table
 
 ORDER_OF_SEXES = np.array([2.0, 0.0, 1.0])
 """The places of male, female and infant in alphabetical order: F, I, M."""
@@ -32,6 +30,8 @@ BY_COUNT = ("pyrim", "triazines", "housing")
 
 FAST, DIRECT, BOOST = "RankNCG fast", "RankNCG direct", "RankBoost"
 METHODS_SHOWN = (DIRECT, FAST, BOOST)
+N_SEXES = 3
+"""The columns of the sex in Abalone, one-hot."""
 REAL = tuple(source for source in SOURCES if source.data not in GENERATED)
 TINY = "sklearn-diabetes"
 
@@ -41,19 +41,12 @@ def rows_of_first(data: str, n_bins: int, by: str) -> tuple[Any, Any]:
 
     The first column of Abalone is the sex, whose three values are the classes.
     """
-    columns = columns_of(data)
-    X, target = columns[:, :-1], columns[:, -1]
+    X, target = load_diabetes(return_X_y=True) if data == TINY else _real_rows(data)
     if data == "abalone":
         sex, others = X[:, :N_SEXES].argmax(axis=1), X[:, N_SEXES:]
         return np.column_stack([others, target]), ORDER_OF_SEXES[sex]
     classes = discretize(X[:, 0], n_bins, by="width" if by == "width" else "count")
     return np.column_stack([X[:, 1:], target]), classes
-
-
-def columns_of(data: str) -> Any:
-    """Return every column of a file, the usual target last."""
-    X, target = load_diabetes(return_X_y=True) if data == TINY else _real_rows(data)
-    return np.column_stack([X, target])
 
 
 def _real_rows(data: str) -> tuple[Any, Any]:
@@ -106,13 +99,10 @@ COUNTS = Table(
 
 
 OTHER_PAIRS = "Not compared: the first column does not have the paper's pairs here (Table 1-first)."
-NO_VARIANT = Reason(
+NO_VARIANT = (
     "The cause is unknown. No one variant of RankBoost gives the paper's figures of Triazines and "
     "Airplane Companies together: any threshold, the mean or the median; 1, 10, 50 or 100 rounds; "
-    "tied scores wrong, half or right (Table 4-boost, whose last column has the variants that give "
-    "the figure of one set alone).",
-    by_search("4-boost", column=""),
-    unknown=True,
+    "tied scores wrong, half or right."
 )
 
 

@@ -14,7 +14,6 @@ from sklearn.svm import LinearSVC
 from pairrank import RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
 from pairrank.metrics import wmw_score
 from reproduction.protocols import (
-    RANDOM,
     Fold,
     folds_of,
     preferences_of,
@@ -142,9 +141,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def judge_rows(
-    how: Method, X: Any, y: Any, n_folds: int, seed: int, rows: str = RANDOM
-) -> dict[str, Any]:
+def judge_rows(how: Method, X: Any, y: Any, n_folds: int, seed: int) -> dict[str, Any]:
     """Return WMW, seconds of a fit and the chosen parameter in each fold.
 
     The parameter is chosen by five folds of the training rows, which is not timed.
@@ -152,7 +149,7 @@ def judge_rows(
     make, choose = how
     found: dict[str, list[float]] = {"wmw": [], "seconds": [], "parameter": []}
     with without_warnings():
-        for fold in folds_of(X, y, n_folds, seed, rows):
+        for fold in folds_of(X, y, n_folds, seed):
             parameter = 0.0 if choose is None else choose(fold.X, fold.y, seed)
             model = make(parameter)
             if not found["wmw"]:

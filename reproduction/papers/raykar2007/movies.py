@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.datasets import make_ratings
 from pairrank.metrics import wmw_score
-from pairrank.recommend import PROTOCOLS
-from reproduction.agreement import by_cell
-from reproduction.data import load_ratings
+from reproduction.data import RatingsTable, load_ratings
+from reproduction.data.made import make_ratings
 from reproduction.papers.raykar2007.methods import METHODS
 from reproduction.protocols import seconds_of, with_ties, without_warnings
-from reproduction.study import Cell, Printed, Quantity, Reason, Table
+from reproduction.study import Cell, Printed, Quantity, Table
+from reproduction.users import PROTOCOLS
 
 COLUMNS = ("RankNCG fast", "RankNCG boxes (ours)", "RankBoost")
 ACTIVE = "RankNCG boxes, active references"
@@ -36,8 +35,8 @@ def rank_films(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Return WMW and seconds of a fit for each user; others refer who have rated enough."""
-    ratings: Any = (
-        make_ratings(80, 60, density=0.5, random_state=seed)
+    ratings = (
+        RatingsTable.build(*make_ratings(80, 60, density=0.5, random_state=seed))
         if data == "generated"
         else load_ratings(data)
     )
@@ -48,21 +47,19 @@ def rank_films(
         n_references=n_references,
         n_users=n_users,
         activity=(least, 10**9),
-        impute="gaussian-item",
     )
     make, choose = METHODS[method]
     found: dict[str, list[float]] = {"wmw": [], "seconds": []}
     with without_warnings():
-        for problem in protocol.draw(ratings, random_state=seed):
-            X, y = problem.X_train, problem.y_train
-            if np.ptp(y) == 0.0 or np.ptp(problem.y_test) == 0.0:
+        for X, y, X_test, y_test in protocol.draw(ratings, seed):
+            if np.ptp(y_test) == 0.0:
                 continue
             model = make(1.0 if choose is None else choose(X, y, seed))
             if not found["wmw"]:
                 model.fit(X, y)
             found["seconds"].append(seconds_of(lambda: model.fit(X, y)))  # noqa: B023
-            scores = with_ties(model.predict(problem.X_test))
-            found["wmw"].append(float(wmw_score(problem.y_test, scores, ties="correct")))
+            scores = with_ties(model.predict(X_test))
+            found["wmw"].append(float(wmw_score(y_test, scores, ties="correct")))
     return found
 
 
@@ -120,11 +117,10 @@ TABLE = Table(
             ".3f",
             tolerance=0.01,
             reasons={
-                ("*", "*"): Reason(
+                ("*", "*"): (
                     "The paper does not say who the d others are. Random users, as here, have "
                     "rated few of the films, so that most features are draws. The last column "
-                    f"takes users with at least {LEAST_OF_ACTIVE} ratings.",
-                    by_cell("2", column=ACTIVE),
+                    f"takes users with at least {LEAST_OF_ACTIVE} ratings."
                 )
             },
         ),

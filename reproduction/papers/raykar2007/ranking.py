@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairrank.datasets import make_randpoly
+from reproduction.data.made import make_randpoly
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, choose_alpha, judge_rows, wmw_of
 from reproduction.papers.raykar2007.sets import EXTRA, SOURCES, Source, config_of, rows_of
 from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import folds_of, seconds_of, without_warnings
-from reproduction.readings import Readings
-from reproduction.study import ANY, Cell, Quantity, Table
+from reproduction.study import ANY, Cell, Quantity, Readings, Table
 
 N_FOLDS = 5
 LARGE = 500
@@ -25,7 +24,6 @@ def judge_method(
     n_bins: int,
     by: str,
     n_rows: int = 0,
-    with_target: bool = False,
     n_folds: int = N_FOLDS,
     seed: int = 0,
 ) -> dict[str, Any]:
@@ -33,7 +31,7 @@ def judge_method(
 
     The parameter is chosen by five folds of the training rows, which is not timed.
     """
-    X, y = rows_of(data, n_bins, by, n_rows, with_target=with_target, seed=seed)
+    X, y = rows_of(data, n_bins, by, n_rows, seed)
     return judge_rows(METHODS[method], X, y, n_folds, seed)
 
 
@@ -55,8 +53,6 @@ def fit_by_eps(
 
 
 DIRECT = "RankNCG direct"
-TARGET_IN = "RankNCG fast, target left in"
-"""A column of ours: whether the paper's accuracies need the target among the features."""
 
 LISTED, LISTED_QUADRATIC = "RankSVM linear, listed pairs", "RankSVM quadratic, listed pairs"
 SLOW = {
@@ -77,23 +73,19 @@ MINUTES = {
 
 LEFT_IN = (
     "Not compared: the paper's target is another column, the first of most files (Table 1-first); "
-    "which one it is in three sets is not known (Table 1-columns). Table 4-first has the first "
-    "column as the target. The last column here leaves the usual target among the features, a "
-    "reading of the paper's d that its accuracies do not support."
+    "which one it is in three sets is not known. Table 4-first has the first "
+    "column as the target."
 )
 GENERATED = "Generated data: the paper's draw is not known, so this is no agreement."
 
 
 def _cell(source: Source, column: str) -> Cell:
-    with_target = column == TARGET_IN
-    method = "RankNCG fast" if with_target else column
-    config = {"method": method, **config_of(source)}
-    full = (method in SLOW and source.n_rows > LARGE) or source.name in MINUTES.get(column, ())
+    full = (column in SLOW and source.n_rows > LARGE) or source.name in MINUTES.get(column, ())
     return Cell(
         source.name,
         column,
         judge_method,
-        config | {"with_target": True} if with_target else config,
+        {"method": column, **config_of(source)},
         timed=True,
         full=full,
         seconds=3600.0 if full else 120.0,
@@ -101,12 +93,7 @@ def _cell(source: Source, column: str) -> Cell:
     )
 
 
-CELLS = tuple(
-    _cell(source, column)
-    for source in (*SOURCES, EXTRA)
-    for column in (*METHODS, TARGET_IN)
-    if not (column == TARGET_IN and (source.data.startswith("rand") or source is EXTRA))
-)
+CELLS = tuple(_cell(source, column) for source in (*SOURCES, EXTRA) for column in METHODS)
 TINY = Cell(
     "tiny",
     "RankNCG fast",
@@ -139,8 +126,7 @@ ACCURACIES = Table(
         Quantity(
             "wmw",
             "WMW",
-            printed.WMW | {(s.name, TARGET_IN): printed.WMW[s.name, "RankNCG fast"]
-                           for s in SOURCES if not s.data.startswith("rand")},
+            printed.WMW,
             ".3f",
             tolerance=0.01,
             not_compared={
@@ -152,16 +138,6 @@ ACCURACIES = Table(
     note=PROTOCOL,
     row_title="data",
 )  # fmt: skip
-CHOSEN = Table(
-    name="4-chosen",
-    title="chosen lambda (C for RankSVM), the mean over the folds",
-    cells=CELLS,
-    tiny=TINY,
-    quantities=(Quantity("parameter", "lambda or C", form=".3g"),),
-    note="The paper does not print them.",
-    row_title="data",
-)
-
 EPSILONS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 FAST = ("RankNCG fast", "RankNCG boxes (ours)")
 BY_EPS = Table(

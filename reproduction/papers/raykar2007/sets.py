@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from pairrank.datasets import discretize, make_randnet, make_randpoly
-from reproduction.agreement import by_cell, by_search
 from reproduction.data import load
+from reproduction.data.made import discretize, make_randnet, make_randpoly
 from reproduction.protocols import count_preferences, folds_of
-from reproduction.study import Cell, Printed, Quantity, Reason, Table
+from reproduction.study import Cell, Printed, Quantity, Table
 
 
 class Source(NamedTuple):
@@ -55,17 +54,13 @@ def config_of(source: Source) -> dict[str, Any]:
     return {"data": source.data, "n_bins": source.n_bins, "by": source.by, **made}
 
 
-def rows_of(
-    data: str, n_bins: int, by: str, n_rows: int = 0, *, with_target: bool = False, seed: int = 0
-) -> tuple[Any, Any]:
-    """Return features and classes; `with_target` leaves the target among the features."""
+def rows_of(data: str, n_bins: int, by: str, n_rows: int = 0, seed: int = 0) -> tuple[Any, Any]:
+    """Return features and classes."""
     if data in GENERATED:
         made = GENERATED[data](n_rows, n_bins=n_bins, random_state=seed)
-        X, target, y = made.X, made.utility, made.y
-    else:
-        X, target = _real_rows(data)
-        y = discretize(target, n_bins, by="width" if by == "width" else "count")
-    return (np.column_stack([X, target]) if with_target else X), y
+        return made.X, made.y
+    X, target = _real_rows(data)
+    return X, discretize(target, n_bins, by="width" if by == "width" else "count")
 
 
 def _real_rows(data: str) -> tuple[Any, Any]:
@@ -88,10 +83,10 @@ def _printed(value: str) -> dict[tuple[str, str], Printed]:
 
 
 _GENERATED_ROWS = {(each.name, ""): GENERATED_NOTE for each in SOURCES if each.data in GENERATED}
-_OTHER_TARGET = Reason(
+_OTHER_TARGET = (
     "The paper's target is another column, the first of the file: classes of equal count of the "
-    "usual target have the most pairs that S classes can have, and the paper has fewer.",
-    by_cell("1-first"),
+    "usual target have the most pairs that S classes can have, and the paper has fewer "
+    "(Table 1-first)."
 )
 UNMATCHED = ("4 Wisconsin Breast Cancer", "5 Machine-CPU", "7 Boston Housing")
 """Sets whose pairs the first column does not have."""
@@ -100,16 +95,14 @@ BOOSTED = ("3 Triazines", "8 Airplane Companies")
 """Sets whose WMW of RankBoost differs from the paper's."""
 
 
-_NO_TARGET = Reason(
+_NO_TARGET = (
     "The cause is unknown. No column of the file as the target has both the paper's pairs and its "
     "WMW, by any of 18 rules for bins of equal count, of equal width and others, with random, "
-    "contiguous and strided folds (Table 1-columns).",
-    by_search("1-columns"),
-    unknown=True,
+    "contiguous and strided folds."
 )
-_COUNTED = Reason(
-    "The paper's d counts all columns of the file: the target, and the sex as one column.",
-    by_cell("1-first", value="columns"),
+_COUNTED = (
+    "The paper's d counts all columns of the file: the target, and the sex as one column "
+    "(Table 1-first)."
 )
 
 TABLE = Table(

@@ -9,12 +9,13 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.blocks.crossing_cells import codes_of
-from pairrank.blocks.crossing_grid import union, window_of
+from pairrank.blocks.crossing_grid import union
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.compiled import box_grid
 from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.box_sum import Boxes, coarse_blocks, limits_of
+from pairrank.pair_sums.cell_grid import window_of
 from pairrank.pair_sums.profiles import (
     COST,
     DERIVATIVE,
@@ -187,7 +188,7 @@ def _window_keys(rule: BoxRule, points: FloatArray) -> FloatArray:
     """Return the boxes of a window around the points, if they are few."""
     low, high = range_of(points)
     with np.errstate(over="ignore", invalid="ignore"):
-        start, stop = window_of(points, low, high, slack=1.0)[0]
+        start, stop = window_of(points, low, high, slack=1.0)
         more = 0.5 * (_FURTHER - 1.0) * (stop - start)
         start, stop = max(start - more, 2.0 * low - high), min(stop + more, 2.0 * high - low)
         first, last = (np.floor(end / rule.coarse) for end in (start, stop))

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing_grid import CellMoments, block_grid, grid_of_table, most_used
+from pairrank.blocks.crossing_grid import CellMoments, block_grid, most_cells
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums.cell_grid import Grid, cells_per_margin
+from pairrank.pair_sums.cell_grid import Grid, cells_per_margin, grid_of_table
 from pairrank.pair_sums.cell_plan import Unit, links_of
 from pairrank.pair_sums.cell_tables import (
     Terms,
@@ -64,20 +64,24 @@ class CellsOfLevels:
         """Return the moments of these rows; O(rows + cells)."""
         scores, weight = _placed(self.query, rows), _sides(rows)
         margins = term_arrays(self.terms)[0]
-        most = max(MOST_ENTRIES // (self.query.n_codes * len(weight)), 2)
+        entries = max(MOST_ENTRIES // (self.query.n_codes * len(weight)), 2)
         cells, finer = cells_per_margin(is_smooth(self.terms)), self.finer
+
+        def limit(finer: int) -> int:
+            return most_cells(margins, cells * finer, entries)
+
         with np.errstate(over="ignore", invalid="ignore"):
-            grid = block_grid(scores, margins, cells * finer, most)
+            grid = block_grid(scores, margins, cells * finer, limit(finer))
             while grid is None and finer > 1:  # scores may be too large for narrow cells only
                 finer //= FINER
-                grid = block_grid(scores, margins, cells * finer, most)
+                grid = block_grid(scores, margins, cells * finer, limit(finer))
         if grid is None:
             return CellMoments.without_grid()
         unit = _unit(self.query, rows, weight)
         moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
         additions = float(scores.size if weight.size else moments[..., 0].max())
-        used = most_used(margins, cells * finer, most)
-        return CellMoments(grid.per_h, grid.position, moments, additions, most, used).limited()
+        most = limit(finer)
+        return CellMoments(grid.per_h, grid.position, moments, additions, most).limited()
 
     def finish(self, merged: CellMoments) -> CellTable:
         """Return value, errors and each cell's polynomial; O(levels cells)."""

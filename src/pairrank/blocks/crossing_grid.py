@@ -19,56 +19,25 @@ from pairrank.pair_sums.cell_grid import (
     MARGINS_PER_SPREAD,
     Grid,
     cells_per_score,
+    make_grid,
+    window_of,
 )
 
 IntArray = NDArray[np.int64]
 
-WINDOWS = ((0.01, 2.06), (0.1, 3.74), (0.25, 7.1))
-"""A quantile, and the multiple of its distance from the median that a window extends to.
-
-For normal scores each is 4.8 standard deviations: 2 rows in a million lie beyond, which get cells
-of their own. The first whose window has few enough cells is taken, so that up to a quarter of the
-rows on each side may be far away.
-"""
-_SLACK = 1.0 / 8.0
-"""A window ends at most this part of the scores' range beyond the outermost score."""
-_SAMPLE = 1 << 14
-_EMPTY_CELLS = 4
-"""A window, whose cells need no search, has at most so many cells per row or cell of inner rows."""
-_TAIL, _OUTER = 0.01, 8
-"""All but this part of the weight on each side is that of inner rows. Scores with long tails are in
-up to 8 times as many cells as the inner rows alone."""
 _MOST_SHIFT = 52
 _NARROWEST = 2.0**1000
 """The largest 1/h."""
 
 
-def window_of(
-    scores: FloatArray, low: float, high: float, slack: float = _SLACK
-) -> list[tuple[float, float]]:
-    """Return the windows of some scores from low to high, wide ones first.
-
-    They follow from quantiles, so that they are as wide for many rows as for few.
-    """
-    sample = scores[:: max(1, scores.size // _SAMPLE)]
-    middle = float(np.median(sample))
-    least, most = low - slack * (high - low), high + slack * (high - low)
-    windows = []
-    for share, factor in WINDOWS:
-        below, above = np.quantile(sample, (share, 1.0 - share))
-        start, stop = middle - factor * (middle - below), middle + factor * (above - middle)
-        windows.append((max(least, float(start)), min(most, float(stop))))
-    return windows
-
-
-def most_used(margins: FloatArray, cells: float, most: int) -> int:
-    """Return how many cells the inner rows may be in before cells are made wider.
+def most_cells(margins: FloatArray, cells: float, most: int) -> int:
+    """Return how many cells may hold scores before cells are made wider.
 
     `cells` is their number per margin, `most` that of all cells. Where no margin is positive, none
     gives a width: then cells are as narrow as this number allows. It is a number of cells that
     hold scores, not a range of scores, so that a few scores far away cost a few cells.
     """
-    return most if margins.max() > 0.0 else min(most, int(MARGINS_PER_SPREAD * cells) // 2)
+    return most if margins.max() > 0.0 else min(most, int(4 * MARGINS_PER_SPREAD * cells))
 
 
 def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int) -> Grid | None:
@@ -80,93 +49,32 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     `most` cells.
     """
     low, high = range_of(scores)
-    if not np.isfinite(high - low) or not np.isfinite(max(-low, high) * (1.0 + 2.0 * _SLACK)):
+    if not np.isfinite(high - low):
         return None
-    windows = window_of(scores, low, high)
-    furthest, n_empty = max(abs(low), abs(high)), _EMPTY_CELLS * scores.size
+    furthest = max(abs(low), abs(high))
     if margins.max() > 0.0:
         per_h = cells_per_score(low, high, margins, cells)
     else:
-        used = most_used(margins, cells, most)
-        per_h = _narrow_cells(scores, windows, max(furthest, -float(margins.max())), used)
-        n_empty = 0 if scores.size <= _OUTER * used else _EMPTY_CELLS * used
+        largest = max(furthest, -float(margins.max())) or 1.0
+        per_h = 0.5 * min(LARGEST_CELL / largest, _NARROWEST)
+        if scores.size > most:
+            start, stop = window_of(scores, low, high)
+            per_h = min(per_h, 0.5 * most / (stop - start)) if stop > start else per_h
+        per_h = float(2.0 ** np.floor(np.log2(per_h)))
     if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
-    first, last = _first_that_fits(windows, per_h, max(1, min(most // 2, n_empty)))
-    outside = _outside(scores, per_h, first, last)
-    shift = _needed_shift(first, last, outside, most)
-    if shift:
-        per_h, first, last = per_h * 2.0**-shift, first >> shift, last >> shift
-        outside = _outside(scores, per_h, first, last)
-    below = outside[outside < first]
-    position = np.concatenate((below, np.arange(first, last + 1), outside[outside > last]))
-    return Grid(per_h, position, below.size, below.size + last - first)
+    grid = make_grid(scores, low, high, per_h, most)
+    while grid is None:
+        per_h *= 0.5
+        grid = make_grid(scores, low, high, per_h, most)
+    return grid
 
 
-def _narrow_cells(
-    scores: FloatArray, windows: list[tuple[float, float]], furthest: float, used: int
-) -> float:
-    """Return 1/h, a power of two, of cells that are about as narrow as `used` of them allow.
-
-    The cells of few rows are as narrow as can be. For more rows the width follows from a sample,
-    and the narrowest window has a limited number of cells.
-    """
-    most = min(LARGEST_CELL / (furthest or 1.0), _NARROWEST)
-    finest = float(2.0 ** (np.ceil(np.log2(most)) - 1.0))
-    if scores.size <= _OUTER * used:
-        return finest
-    sample = np.sort(scores[:: max(1, scores.size // _SAMPLE)])
-    few = min(used, sample.size // 4)
-    cells = np.floor(sample * finest).astype(np.int64)
-    shift = _shift_for_rows(cells, np.ones(cells.size), few)
-    per_h = finest * min(1.0, 2.0**-shift * (used // few))
-    widths = [stop - start for start, stop in windows if stop > start]
-    if widths:
-        per_h = min(per_h, _EMPTY_CELLS * used / min(widths))
-    return float(2.0 ** np.floor(np.log2(per_h)))
-
-
-def _shift_for_rows(position: IntArray, weight: FloatArray, used: int) -> int:
-    """Return the least k such that rows are in few enough cells 2^k times as wide.
-
-    The inner rows are in at most `used` cells, all in at most 8 times as many.
-    """
-    below = np.cumsum(weight)
-    inner = position[(below > _TAIL * below[-1]) & (below - weight < (1.0 - _TAIL) * below[-1])]
-    return max(_needed_shift(0, -1, inner, used), _needed_shift(0, -1, position, _OUTER * used))
-
-
-def _first_that_fits(
-    windows: list[tuple[float, float]], per_h: float, most: int
-) -> tuple[int, int]:
-    """Return the first and last cell of the first window of few enough cells.
-
-    If none has, they are `most` cells around the middle of the last window.
-    """
-    for start, stop in windows:
-        first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
-        if last - first < most:
-            return first, last
-    middle = (first + last) // 2
-    return middle - most // 2, middle + (most - 1) // 2
-
-
-def _outside(scores: FloatArray, per_h: float, first: int, last: int) -> IntArray:
-    """Return the distinct cells of the scores outside the cells first to last, ascending."""
-    beyond = scores[(scores < first / per_h) | (scores >= (last + 1) / per_h)]
-    return np.unique(np.floor(beyond * per_h).astype(np.int64))
-
-
-def _needed_shift(first: int, last: int, outside: IntArray, most: int) -> int:
-    """Return the least k such that cells 2^k times as wide are at most `most`.
-
-    They are those from first to last and those of `outside`, ascending.
-    """
+def _needed_shift(position: IntArray, most: int) -> int:
+    """Return the least k such that cells 2^k times as wide are at most `most`."""
 
     def fits(shift: int) -> bool:
-        window = (last >> shift) - (first >> shift) + 1
-        changes = np.diff(outside >> shift)
-        return bool(window + np.count_nonzero(changes) + (outside.size > 0) <= most)
+        return bool(np.count_nonzero(np.diff(position >> shift)) < most)
 
     low, high = -1, 0
     while high < _MOST_SHIFT and not fits(high):
@@ -191,13 +99,11 @@ class CellMoments:
     """The most additions that an entry may be made of: its rounding is relative to them."""
     most: int
     """The number of cells beyond which they are made wider."""
-    used: int
-    """The number of cells with inner rows beyond which they are made wider."""
 
     @classmethod
     def without_grid(cls) -> CellMoments:
         """Return what stands for scores that fit no grid."""
-        return cls(float("nan"), np.empty(0, dtype=np.int64), np.empty((0, 3)), 0.0, 0, 0)
+        return cls(float("nan"), np.empty(0, dtype=np.int64), np.empty((0, 3)), 0.0, 0)
 
     @property
     def is_valid(self) -> bool:
@@ -213,7 +119,6 @@ class CellMoments:
         first, second = self.widened(per_h), other.widened(per_h)
         first._add(second)
         first.additions = additions
-        first.used = max(first.used, second.used)
         return first.limited()
 
     def widened(self, per_h: float) -> CellMoments:
@@ -247,7 +152,6 @@ class CellMoments:
             moments,
             self.additions + together,
             self.most,
-            self.used,
         )
 
     def _add(self, other: CellMoments) -> None:
@@ -260,16 +164,9 @@ class CellMoments:
         self.moments[:, :, _places_in(self.position, other.position)] += other.moments
 
     def limited(self) -> CellMoments:
-        """Return the moments in at most `most` cells, and the inner rows in at most `used`."""
-        result = self
-        if self.position.size > self.most:
-            result = self._shifted(_needed_shift(0, -1, self.position, self.most))
-        if result.position.size <= self.used:
-            return result
-        weight = result.moments[..., 0].sum(axis=(0, 1))
-        held = weight > 0.0
-        shift = _shift_for_rows(result.position[held], weight[held], self.used)
-        return result._shifted(shift) if shift else result
+        """Return the moments in at most `most` cells."""
+        shift = _needed_shift(self.position, self.most)
+        return self._shifted(shift) if shift else self
 
     def with_zero(self) -> CellMoments:
         """Return the moments with a cell 0 beside cell -1, where cells are wider than 1.
@@ -282,7 +179,7 @@ class CellMoments:
         at = int(np.searchsorted(self.position, 0))
         moments = np.insert(self.moments, at, 0.0, axis=2)
         position = np.insert(self.position, at, 0)
-        return CellMoments(self.per_h, position, moments, self.additions, self.most, self.used)
+        return CellMoments(self.per_h, position, moments, self.additions, self.most)
 
 
 def union(first: NDArray, second: NDArray) -> NDArray:
@@ -299,21 +196,3 @@ def _places_in(position: IntArray, some: IntArray) -> slice | IntArray:
         if last - first == some.size - 1:
             return slice(first, last + 1)
     return np.searchsorted(position, some)
-
-
-def grid_of_table(per_h: float, position: IntArray, scores: FloatArray) -> Grid | None:
-    """Return the merged cells as a grid whose contiguous part has the scores' median.
-
-    None where a score lies outside: then the scores are not those that were summed.
-    """
-    low, high = range_of(scores)
-    first, last = np.floor(low * per_h), np.floor(high * per_h)
-    if not (position[0] <= first and last <= position[-1]):
-        return None
-    middle = np.floor(np.median(scores[:: max(1, scores.size // _SAMPLE)]) * per_h)
-    at = min(int(np.searchsorted(position, middle)), position.size - 1)
-    gaps = np.flatnonzero(np.diff(position) > 1)
-    run = int(np.searchsorted(gaps, at))
-    start = int(gaps[run - 1]) + 1 if run else 0
-    stop = int(gaps[run]) if run < gaps.size else position.size - 1
-    return Grid(per_h, position, start, stop)

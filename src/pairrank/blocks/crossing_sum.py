@@ -109,7 +109,8 @@ def _rows_of(
     scores = as_scores(scores, layout.rows.size)
     if numbers is None:
         every = slice(0, layout.rows.size)
-        yield 0, every, rows_at(layout, scores, every)
+        if layout.rows.size:
+            yield 0, every, rows_at(layout, scores, every)
         return
     at = np.searchsorted(numbers, layout.query)
     known = np.isin(layout.query, numbers)

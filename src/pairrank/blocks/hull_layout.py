@@ -250,5 +250,5 @@ def _refuse_too_many(n_groups: int, n_features: int) -> None:
         raise PairrankError(
             f"y has {n_groups:,} classes with limits over all queries, and {n_features} features "
             f"allow at most {most:,} for rows in blocks ({size / 1e9:.1f} GB per pass): use "
-            "RankSVM, or bins of y (pairrank.datasets.discretize)"
+            "RankSVM, or bins of y (numpy.digitize)"
         )

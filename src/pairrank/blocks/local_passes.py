@@ -1,4 +1,4 @@
-"""LocalPasses: passes over blocks on one machine, read ahead by a thread and cached if they fit."""
+"""LocalPasses: passes over blocks on one machine, which stay in memory if they fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checked, Checks, digest_of
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.memory_plan import MemoryPlan
-from pairrank.blocks.read_ahead import read_ahead
 from pairrank.blocks.sources import Source
 from pairrank.exceptions import NoPairsError, PairrankError
 
@@ -157,7 +156,7 @@ class LocalPasses:
         self, read: Callable[[], Generator[Checked, None, None]]
     ) -> Iterator[Iterator[Checked]]:
         self.n_passes += 1
-        with read_ahead(read) as blocks:
+        with contextlib.closing(read()) as blocks:
             yield reported(blocks, self.report, self.n_passes, self.n_blocks or None)
 
     def _again(self) -> Generator[Checked, None, None]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pairrank.blocks.read_ahead import IN_FLIGHT
 from pairrank.exceptions import PairrankError
 
+IN_FLIGHT = 3
+"""So many blocks exist at a time: the one in use, the next one, and its columns as decoded."""
 INTERPRETER_BYTES = 4e8
 """The memory of Python, the libraries and the sampled rows of a fit, as measured."""
 
@@ -43,7 +44,7 @@ class MemoryPlan:
 
     def check(self) -> None:
         """Raise a PairrankError where rows need more than the limit; drop cached blocks."""
-        in_flight = (IN_FLIGHT + 1) * max(each.largest_block for each in self._all)
+        in_flight = IN_FLIGHT * max(each.largest_block for each in self._all)
         state = sum(each.state_bytes for each in self._all)
         needed = INTERPRETER_BYTES + state + in_flight
         if needed > self.limit:

@@ -24,8 +24,8 @@ class RowBlocks(Openers):
     """Rows that need not fit into memory: blocks of rows, read again in each pass of a fit.
 
     `fit`, `predict` and `score` take it in place of X; it holds labels, queries and weights too. A
-    fit gives the same answer as on the same rows in memory. A thread reads the next block while one
-    is used. See also `from_parquet`, `from_csv`, `from_svmlight` and `from_arrays`.
+    fit gives the same answer as on the same rows in memory. See also `from_parquet` and
+    `from_arrays`; `pairrank.io.convert` turns text into Parquet.
 
     Parameters
     ----------
@@ -162,11 +162,6 @@ class RowBlocks(Openers):
     def n_features(self) -> int | None:
         """The number of features, if it is known before blocks are read."""
         return self._source.n_features
-
-    @property
-    def zero_based(self) -> bool | None:
-        """Whether svmlight text counts features from 0; None for other sources."""
-        return getattr(self._source, "zero_based", None)
 
     def first_block(self) -> RowBlock:
         """Return the first block that has rows, checked.

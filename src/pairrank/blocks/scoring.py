@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,6 @@ from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checks
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.local_passes import ReadingHook, reported
-from pairrank.blocks.read_ahead import read_ahead
 from pairrank.blocks.sources import Source
 from pairrank.exceptions import PairrankError
 
@@ -29,7 +29,7 @@ def scored(
     checks = Checks(source, int(ranker.n_features_in_))
     parts: list[FloatArray] = []
     kept: list[KeptRows] = []
-    with read_ahead(lambda: checks.read(labelled=labelled)) as blocks:
+    with contextlib.closing(checks.read(labelled=labelled)) as blocks:
         for checked in reported(blocks, report):
             if not parts:
                 check_names(checks.feature_names, ranker)
@@ -44,14 +44,14 @@ def scored(
 
 def labels_of(source: Source, report: ReadingHook | None) -> RowBlock:
     """Return labels, queries and weights of all rows."""
-    with read_ahead(Checks(source).read) as blocks:
+    with contextlib.closing(Checks(source).read()) as blocks:
         return joined([KeptRows(checked.rows) for checked in reported(blocks, report)])
 
 
 def scaler_of(source: Source, report: ReadingHook | None) -> StandardScaler:
     """Return means and standard deviations of the features, of sparse X the latter only."""
     scaler: Any = None
-    with read_ahead(lambda: Checks(source).read(labelled=False)) as blocks:
+    with contextlib.closing(Checks(source).read(labelled=False)) as blocks:
         for checked in reported(blocks, report):
             X = checked.rows.X
             scaler = scaler or StandardScaler(with_mean=not sparse.issparse(X))

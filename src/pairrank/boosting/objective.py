@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import MutableMapping
+from collections import deque
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,8 +20,12 @@ from pairrank.preferences import Differences, Levels, OrderGraph, as_graph, refu
 Float32Array = NDArray[np.float32]
 
 
+_MOST_BOUND = 8
+"""So many data sets may take turns, as folds do, without being bound again."""
+
+
 class _Bound(NamedTuple):
-    """The rows that were bound last, and the derivatives over their pairs."""
+    """Rows and the derivatives over their pairs."""
 
     rows: BoostedRows
     derivatives: Derivatives
@@ -112,7 +115,7 @@ class AllPairsObjective:
                     f"{self.loss!r} compares every pair of a query, so it takes no graph and no "
                     "reduction: leave them out, or take a loss of preferences"
                 )
-        self._forget()
+        self._bound: deque[_Bound] = deque(maxlen=_MOST_BOUND)
 
     def __call__(
         self,
@@ -139,13 +142,12 @@ class AllPairsObjective:
         gradient, hessian : ndarray
         """
         if is_data(y_pred):
-            predictions, data, rows = y_true, y_pred, BoostedRows.of_data(y_pred)
+            predictions, rows = y_true, BoostedRows.of_data(y_pred)
         else:
-            rows = BoostedRows.of_arrays(y_true, sample_weight, group)
-            predictions, data = y_pred, None
+            predictions, rows = y_pred, BoostedRows.of_arrays(y_true, sample_weight, group)
         scores = scores_of(predictions, rows.labels.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._derivatives(data, rows).at(scores)
+            found = self._derivatives(rows).at(scores)
             single = tuple(each.astype(np.float32).reshape(np.shape(predictions)) for each in found)
         if not all(np.isfinite(each).all() for each in single):
             raise PairrankError(
@@ -165,30 +167,19 @@ class AllPairsObjective:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters: what is bound to data is computed anew where it is needed."""
-        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._of_data: MutableMapping[Any, _Bound] = weakref.WeakKeyDictionary()
-        self._of_arrays: _Bound | None = None
+        return {**self.__dict__, "_bound": deque(maxlen=_MOST_BOUND)}
 
     @property
     def _is_of_differences(self) -> bool:
         return isinstance(self.loss.family, Squares | Tubes)
 
-    def _derivatives(self, data: Any, rows: BoostedRows) -> Derivatives:
+    def _derivatives(self, rows: BoostedRows) -> Derivatives:
         """Return the derivatives over the pairs of these rows, bound once unless they changed."""
-        known = self._of_arrays if data is None else self._of_data.get(data)
-        if known is None or not known.rows.same_as(rows):
-            known = _Bound(rows.copied(), self._bind(rows))
-            if data is None:
-                self._of_arrays = known
-            else:
-                self._of_data[data] = known
-        return known.derivatives
+        for known in self._bound:
+            if known.rows.same_as(rows):
+                return known.derivatives
+        self._bound.appendleft(_Bound(rows.copied(), self._bind(rows)))
+        return self._bound[0].derivatives
 
     def _bind(self, rows: BoostedRows) -> Derivatives:
         given = self.own.with_rows(rows)

@@ -12,7 +12,7 @@ from pairrank.cli._errors import UsageError
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
 from pairrank.exceptions import FileFormatError, PairrankWarning
-from pairrank.io import format_of
+from pairrank.io.dispatch import format_of
 from pairrank.io.rows import ROW_COLUMNS, listed, refuse_unnamed
 
 REMEMBERED = (*ROW_COLUMNS, "time", "event")

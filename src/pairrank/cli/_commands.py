@@ -13,7 +13,6 @@ import typer
 from rich.markup import escape
 from typer.core import TyperCommand
 
-from pairrank.cli._config import ConfigurableCommand, read_config
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, Model, flag_of
 from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
@@ -29,9 +28,7 @@ _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
-    **dict.fromkeys(
-        ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state", "binning"), "Solver"
-    ),
+    **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
     **dict.fromkeys(("learning_rate", "eta0"), "Solver"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""
@@ -40,9 +37,8 @@ _PANELS = {
 def spread(function: Callable[..., Any], model: str | None = None) -> Callable[..., Any]:
     """Return a command's function with one option per parameter.
 
-    `columns` becomes the options of COLUMNS, and `**params` those of a model in MODELS, limited to
-    the function's attribute `OFFERED`, if it has one. A parameter of the function itself replaces
-    the option of COLUMNS of the same name.
+    `columns` becomes the options of COLUMNS, and `**params` those of a model in MODELS. A
+    parameter of the function itself replaces the option of COLUMNS of the same name.
     """
     own = inspect.signature(function, eval_str=True).parameters
     columns = [each for each in COLUMNS if "columns" in own and each.name not in own]
@@ -52,7 +48,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
         if name != "columns" and each.kind is not each.VAR_KEYWORD
     ]
     if model is not None:
-        shown += options_of(MODELS[model], getattr(function, "OFFERED", None))
+        shown += options_of(MODELS[model])
 
     def run(**given: Any) -> Any:
         if "columns" in own:
@@ -70,7 +66,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
 
 
 class ModelCommand(TyperCommand):
-    """A command with the options of the model in --model, or in the file of --config."""
+    """A command with the options of the model in --model."""
 
     def make_context(
         self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
@@ -78,21 +74,15 @@ class ModelCommand(TyperCommand):
         """Parse the arguments with the model's own options."""
         callback: Any = self.callback
         function = callback.function
-        own = inspect.signature(function).parameters
-        config = None
-        path = _last_of("--config", args) if "config" in own else None
-        if path is not None and not extra.get("resilient_parsing"):
-            config = read_config(path)
-        typed = _last_of("--model", args)
-        written = None if config is None else config.values.get("model")
-        name = str(typed or written or own["model"].default)
+        default = inspect.signature(function).parameters["model"].default
+        name = _last_of("--model", args) or str(default)
         if name not in MODELS:
             return super().make_context(info_name, ["--model", name, *args], parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command(cls=ConfigurableCommand)(spread(function, name))
+        app.command()(spread(function, name))
         command = typer.main.get_command(app)
         try:
-            return command.make_context(info_name, args, parent, obj=config, **extra)
+            return command.make_context(info_name, args, parent, **extra)
         except UsageError as error:
             if not hasattr(error, "possibilities"):
                 raise
@@ -127,10 +117,8 @@ def _unknown(error: Any, model: str) -> str:
 
 
 @cache
-def options_of(
-    model: Model, offered: frozenset[str] | None = None
-) -> tuple[inspect.Parameter, ...]:
-    """Return the parameters of a model's constructor, or those of them offered, as options.
+def options_of(model: Model) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of a model's constructor as options.
 
     Types, choices and defaults come from its signature, help from its docstring. Parameters whose
     values cannot be written as text are left out.
@@ -140,12 +128,12 @@ def options_of(
     found: list[inspect.Parameter] = []
     for name, given in inspect.signature(model.type).parameters.items():
         reading = _parser_of(name, hints[name], given.default)
-        if reading is None or name in _NOT_OFFERED or (offered and name not in offered):
+        if reading is None or name in _NOT_OFFERED:
             continue
         text = texts.get(name, "")
         if given.default is None:
             text = text.replace("None is ", "if left out, ")
-        elif not offered:
+        else:
             text += f" [default: {given.default}]"
         panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
         shown = option(panel, escape(text), flag_of(name), **reading)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def is_score_file(path: str) -> bool:
     """Whether a file starts with a line that is a number; False for "-" and models."""
-    from pairrank.io import is_model_file
     from pairrank.io._streams import open_source
+    from pairrank.io.model_file import is_model_file
     from pairrank.io.rows import number
 
     if path == "-" or is_model_file(path):

@@ -38,7 +38,7 @@ class Learnt(NamedTuple):
     """Whether the fit was not interrupted."""
     summary: dict[str, Any]
     columns: dict[str, str]
-    zero_based: bool | None
+    zero_based: bool | None = None
 
 
 def learn_streamed(
@@ -64,7 +64,7 @@ def learn_streamed(
     except PairrankError as error:
         raise UsageError(f"{in_flags(str(error), ranker.get_params())}.") from None
     progress = Progress(quiet=quiet)
-    blocks = streamed(data, columns, streaming, progress.reading, quiet=quiet)
+    blocks = streamed(data, columns, streaming, progress.reading)
     with named(data):
         labels = blocks.first_block().y
         if not learns_differences(ranker):
@@ -79,9 +79,6 @@ def learn_streamed(
             streaming,
             progress.reading,
             features=blocks.feature_names,
-            n_features=blocks.n_features,
-            zero_based=blocks.zero_based,
-            quiet=quiet,
         )
         held = held_rows(judged, valid, ranker, metric)
     stopping = {"X_val": judged} if judged is not None and ranker._stops_early else {}
@@ -103,7 +100,7 @@ def learn_streamed(
             summary[f"valid {metric}"] = measure(metric, held, scores, ranker)
     whole = ranker.status_ != Status.INTERRUPTED.name.lower()
     remembered = to_remember(data, with_format(data, columns))
-    return Learnt(ranker, whole, summary, remembered, blocks.zero_based)
+    return Learnt(ranker, whole, summary, remembered)
 
 
 def held_rows(judged: RowBlocks, source: str, ranker: Any, metric: str) -> Rows:

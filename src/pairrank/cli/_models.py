@@ -128,8 +128,8 @@ def in_flags(message: str, params: dict[str, Any]) -> str:
     '-C must be above 0, or use --loss hinge'
     >>> in_flags("too large: set alpha (such as alpha=0.1)", {"alpha": 0.0})
     'too large: set --alpha (such as --alpha 0.1)'
-    >>> in_flags("binning=4 is for thresholds", {"binning": 4})
-    '--binning 4 is for thresholds'
+    >>> in_flags("degree=4 is for poly", {"degree": 4})
+    '--degree 4 is for poly'
     >>> in_flags("kernel='rbf' is exact: leave kernel=None", {"kernel": "rbf"})
     '--kernel rbf is exact: leave out --kernel'
     """

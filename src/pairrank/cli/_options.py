@@ -144,15 +144,6 @@ GraphOption = Annotated[
         **GRAPH,
     ),
 ]
-ConfigOption = Annotated[
-    str | None,
-    option(
-        "Data",
-        "Options from a TOML file, by their long names, and arguments; the command line wins, and "
-        "--no-NAME switches off a flag of the file.",
-        metavar="FILE",
-    ),
-]
 PairsOption = Annotated[
     str | None,
     option(
@@ -190,8 +181,8 @@ Stream = Annotated[
     bool,
     option(
         "Data",
-        "Read DATA block by block, again in each pass: a file, a folder of Parquet files, or a "
-        "pattern in quotes. Files larger than the memory are read so anyway.",
+        "Read Parquet block by block, again in each pass: a file, a folder, or a pattern in "
+        "quotes. Files larger than the memory are read so anyway.",
         "--stream",
     ),
 ]
@@ -202,13 +193,5 @@ MemoryLimit = Annotated[
         "--stream: the memory to use, such as 4GB; 1GB if left out. More keeps blocks in memory.",
         metavar="BYTES",
         parser=read_bytes_named,
-    ),
-]
-Cache = Annotated[
-    str | None,
-    option(
-        "Data",
-        "--stream: the folder for the arrays of svmlight text or CSV, which is parsed once.",
-        metavar="FOLDER",
     ),
 ]

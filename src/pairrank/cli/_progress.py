@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import math
+import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ class Progress(Line):
     """The progress of fits on standard error: objective, duality gap or gradient norm, seconds.
 
     On a terminal one line is rewritten; elsewhere there is a line per iteration, which stays. It is
-    a callback of solvers and of `recommend`.
+    a callback of solvers.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -164,25 +165,16 @@ class ReadingLine(Line):
 
 
 class Stopwatch:
-    """Seconds by what they were spent on; those of compiling are counted apart."""
+    """Seconds by what they were spent on."""
 
     def __init__(self) -> None:
-        from pairrank.compiled._jit import compile_seconds
-
-        self._compile_seconds = compile_seconds
-        self._spent: dict[str, float] = {}
-        self._start = self._last = time.perf_counter(), compile_seconds()
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
 
     def on(self, what: str) -> None:
         """Count the seconds since the last call."""
-        before, self._last = self._last, (time.perf_counter(), self._compile_seconds())
-        elapsed, compiling = (now - then for now, then in zip(self._last, before, strict=True))
-        self._spent[f"seconds {what}"] = elapsed - compiling
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """The seconds for the summary."""
-        return {**self._spent, "seconds compiling": self._last[1] - self._start[1]}
+        before, self._last = self._last, time.perf_counter()
+        self.seconds[f"seconds {what}"] = self._last - before
 
 
 def gap_of(step: Any) -> float:
@@ -195,23 +187,28 @@ def gap_of(step: Any) -> float:
 @contextmanager
 def compiling_announced(say: Callable[[str], None]) -> Iterator[None]:
     """Say once on standard error, if it is a terminal, when loops have to be compiled."""
-    logger, handler = logging.getLogger("pairrank"), _Announcement(say)
-    if Console(stderr=True).is_terminal:
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
+    if not Console(stderr=True).is_terminal:
+        yield
+        return
+    ended = threading.Event()
+
+    def watch() -> None:
+        begun = _n_compiled()
+        while not ended.wait(1.0 / _PER_SECOND):
+            if _n_compiled() > begun:
+                say("compiling for this machine, once; this takes 1 to 15 s per kind of model")
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
-        logger.removeHandler(handler)
+        ended.set()
+        watcher.join()
 
 
-class _Announcement(logging.Handler):
-    """Passes the messages of log records to a function."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        super().__init__()
-        self._say = say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Say one message."""
-        self._say(record.getMessage())
+def _n_compiled() -> int:
+    """Return how many functions were compiled; 0 where none was needed yet."""
+    module = sys.modules.get("pairrank.compiled._jit")
+    return 0 if module is None else int(module.n_compiled())

@@ -91,7 +91,7 @@ def check_inputs(*sources: str | None) -> None:
 
 def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
     """Refuse an output that cannot be written or is also an input, before any work."""
-    from pairrank.io import refuse_read_only
+    from pairrank.io._atomic import refuse_read_only
 
     if path == "-":
         if as_json:

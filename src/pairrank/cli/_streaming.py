@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import arguments_of, check_features, split_names, with_label
+from pairrank.cli._columns import arguments_of, check_features, has_names, split_names, with_label
 from pairrank.cli._errors import UsageError, print_message
 from pairrank.cli._models import flag_of
-from pairrank.cli._progress import ReadingLine
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import format_of
-from pairrank.io.rows import IN_BLOCKS
+from pairrank.io._streams import COMPRESSED_SUFFIXES
+from pairrank.io.dispatch import format_of
+from pairrank.io.rows import IN_BLOCKS, ROW_COLUMNS
 
 if TYPE_CHECKING:
     from pairrank.blocks import RowBlocks
@@ -35,7 +35,6 @@ class Streaming(NamedTuple):
 
     stream: bool = False
     memory_limit: float | None = None
-    cache: str | None = None
 
 
 def is_streamed(
@@ -56,17 +55,20 @@ def is_streamed(
     if not streaming.stream and not is_large:
         if paths != [data] or Path(data).is_dir():
             raise UsageError(f"{data} names several files: read them with --stream.")
-        if streaming.memory_limit is not None or streaming.cache is not None:
-            raise UsageError("--memory-limit and --cache need --stream.")
+        if streaming.memory_limit is not None:
+            raise UsageError("--memory-limit needs --stream.")
         return False
+    if data == "-":
+        raise UsageError("--stream reads files again and again, not standard input: name a file.")
+    if with_format(data, columns)["format"] != "parquet":
+        why = "--stream reads Parquet" if streaming.stream else f"{data} is larger than the memory"
+        raise UsageError(f"{why}: convert text first, {conversion_of(paths[0], columns)}.")
     asked = {**refused, **{flag_of(name): columns.get(name) for name in _IN_MEMORY}}
     for flag, given in asked.items():
         if given:
             other = "; or leave out --stream" if streaming.stream else f" ({data} is larger)"
             remedy = (instead or {}).get(flag, "leave it out")
             raise UsageError(f"{flag} needs all rows in memory: {remedy}{other}.")
-    if data == "-":
-        raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if not streaming.stream:
         print_message(
             f"{data}: {size / 1e9:,.1f} GB are more than the memory, {memory_bytes() / 1e9:,.1f} "
@@ -76,6 +78,23 @@ def is_streamed(
     return True
 
 
+def conversion_of(path: str, columns: options.Columns) -> str:
+    """Return the command that converts text to Parquet."""
+    stem = path
+    for suffix in COMPRESSED_SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    words = ["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"]
+    roles = ROW_COLUMNS if has_names(path, columns) else ()
+    for name in (*roles, "query_sizes"):
+        words += [flag_of(name), columns[name]] if columns.get(name) else []
+    for column in columns["drop"] or ():
+        words += ["--drop", column]
+    words += ["--drop-text"] * bool(columns["drop_text"])
+    for name, usual in (("format", "auto"), ("dtype", "float64")):
+        words += [flag_of(name), columns[name]] if columns[name] != usual else []
+    return shlex.join(words)
+
+
 def streamed(
     data: str,
     columns: options.Columns,
@@ -83,88 +102,29 @@ def streamed(
     report: ReadingHook | None = None,
     *,
     features: Sequence[str] | None = None,
-    n_features: int | None = None,
-    zero_based: bool | None = None,
-    quiet: bool = False,
 ) -> RowBlocks:
-    """Return the rows of DATA as blocks; the options are those of `load_rows`."""
+    """Return the rows of Parquet files as blocks; the options are those of `load_rows`."""
     from pairrank.blocks import RowBlocks
 
-    columns = with_format(data, columns)
-    kind = columns["format"]
-    if kind == "svmlight":
-        _refuse_weights(data, columns)
-    if kind != "parquet" and streaming.cache is None:
-        name = "CSV" if kind == "csv" else "svmlight text"
-        raise UsageError(f"{name} is parsed once into a folder: name the folder with --cache.")
-    shared: dict[str, Any] = {}
-    if streaming.memory_limit is not None:
-        shared["memory_limit"] = streaming.memory_limit
-    with ReadingLine(data, quiet=quiet) if kind != "parquet" else nullcontext() as line:
-        if line is not None:
-            shared |= {"cache": streaming.cache, "callback": line if line.is_shown else None}
-        if kind == "svmlight":
-            blocks = RowBlocks.from_svmlight(
-                files_of(data),
-                zero_based="auto" if zero_based is None else zero_based,
-                n_features=n_features,
-                dtype=columns["dtype"],
-                **shared,
-            )
-        else:
-            blocks = _from_table(data, columns, features, shared)
-    return blocks.reporting(report)
-
-
-def _from_table(
-    data: str, columns: options.Columns, features: Sequence[str] | None, shared: dict[str, Any]
-) -> RowBlocks:
-    """Return the rows of Parquet or CSV files as blocks."""
-    from pairrank.blocks import RowBlocks
-
-    given = arguments_of(data, columns, docids=False)
+    given = arguments_of(data, with_format(data, columns), docids=False)
     documents = [given["docid"]] if given["docid"] else []
-    table: dict[str, Any] = {
-        **{role: given[role] for role in IN_BLOCKS},
-        "features": features,
-        "drop": [] if features else [*split_names(columns["drop"]), *documents],
-        "drop_text": bool(given["drop_text"]),
-    }
+    limit = streaming.memory_limit
+    more: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
     try:
-        if columns["format"] == "csv":
-            _check_header(files_of(data)[0], table)
-            return RowBlocks.from_csv(files_of(data), dtype=columns["dtype"], **table, **shared)
-        dtype = np.float32 if columns["dtype"] == "float32" else None
-        blocks = RowBlocks.from_parquet(data, dtype=dtype, **table, **shared)
+        blocks = RowBlocks.from_parquet(
+            data,
+            **{role: given[role] for role in IN_BLOCKS},
+            features=features,
+            drop=[] if features else [*split_names(columns["drop"]), *documents],
+            drop_text=bool(given["drop_text"]),
+            dtype=np.float32 if columns["dtype"] == "float32" else None,
+            **more,
+        )
     except FileFormatError as error:
         raise with_label(error, columns) from None
     if features is None:
         check_features(blocks.feature_names or ())
-    return blocks
-
-
-def _check_header(path: str, table: dict[str, Any]) -> None:
-    """Refuse columns of CSV text before it is parsed into a folder."""
-    from pairrank.io.csv_blocks import csv_features
-
-    roles = {role: table[role] for role in IN_BLOCKS}
-    found = csv_features(
-        path,
-        roles,
-        features=table["features"],
-        drop=table["drop"],
-        drop_text=table["drop_text"],
-    )
-    if table["features"] is None:
-        check_features(found)
-
-
-def _refuse_weights(data: str, columns: options.Columns) -> None:
-    """Refuse options of columns that svmlight text cannot have."""
-    given = arguments_of(data, columns, docids=False)
-    for role in ("weight", "winner_weight", "loser_weight"):
-        if given[role]:
-            raise PairrankError(f"{data}: svmlight text cannot hold {flag_of(role)}; give Parquet")
+    return blocks.reporting(report)
 
 
 def memory_bytes() -> int:

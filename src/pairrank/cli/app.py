@@ -16,10 +16,8 @@ from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
 from pairrank.cli.page import report
 from pairrank.cli.ratings import ratings
-from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
-from pairrank.cli.warmup import warmup
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -30,11 +28,9 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
 for command in (
-    *(train, predict, evaluate, report, compare, recommend, ratings, export),
-    *(info, convert, demo, warmup),
+    *(train, predict, evaluate, report, compare, ratings, export, info, convert, demo),
 ):
-    has_model = command in (train, recommend)
-    app.command(cls=ModelCommand if has_model else None)(spread(command))
+    app.command(cls=ModelCommand if command is train else None)(spread(command))
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Annotated, Any
 
@@ -42,9 +41,8 @@ def compare(
         option(
             "Model",
             "The models, separated by commas: rankncg, ranksvm, rankrls, mprank, svrank, hull, "
-            "pairwise, rankboost, ranknet; of scikit-learn ridge, linear_svr, gradient_boosting, "
-            "random_forest, logistic_regression, svc_pairs, gaussian_process; of LightGBM "
-            "lambdarank, rank_xendcg; of XGBoost rank:ndcg, rank:pairwise.",
+            "pairwise, rankboost, ranknet; of scikit-learn ridge, gradient_boosting, "
+            "logistic_regression; of LightGBM lambdarank; of XGBoost rank:ndcg, rank:pairwise.",
             metavar="NAMES",
             callback=_check_models,
         ),
@@ -79,34 +77,17 @@ def compare(
     seed: Annotated[
         int, option("Validation", "Of folds, models and tests.", min=0, max=2**32 - 1)
     ] = 0,
-    time_limit: Annotated[
-        float | None,
-        option(
-            "Validation",
-            "The seconds that a model may take on a fold, choice included.",
-            metavar="SECONDS",
-        ),
-    ] = None,
     columns: options.Columns,
     output: Annotated[
         list[str] | None,
         options.output(
-            "A file to write; may be repeated: .html (a page with pictures), .md, .tex, .csv, "
-            ".parquet or .json.",
+            "A file to write; may be repeated: .html, .md, .csv, .parquet or .json.",
             "FILE",
         ),
     ] = None,
     per_query: Annotated[
         str | None,
         option("Output", "Write the metrics per model and query: .csv, .parquet.", metavar="FILE"),
-    ] = None,
-    cells: Annotated[
-        str | None,
-        option(
-            "Output",
-            "Keep finished folds of models in this folder: the same command then goes on.",
-            metavar="FOLDER",
-        ),
     ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -118,40 +99,36 @@ def compare(
     that cannot take the data gets its reason, and the others go on. Ctrl-C shows what is finished.
     """  # fmt: skip
     from pairrank.comparison import compare as compare_models
-    from pairrank.comparison.files import record_of
 
     asked, files = list(metric or ()), list(output or ())
     check_asked(asked, None, graph, columns)
     check_inputs(data)
-    _check_arguments(_split(models), baseline, inner_folds, time_limit)
+    _check_arguments(_split(models), baseline, inner_folds)
     _check_files(files, per_query, data, columns["query_sizes"])
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
     order = graph_of("full" if graph is None else graph, labels)
-    with named(data), _CellLine(quiet=quiet) as line:
+    with named(data), _ComparingLine(quiet=quiet):
         found = compare_models(
             rows.X, labels, **rows.layout, models=_split(models), metrics=asked or None,
             cv=folds, n_repeats=repeats, inner_cv=inner_folds, graph=order,
             standardize=standardize, baseline=baseline, n_resamples=resamples,
-            random_state=seed, time_limit=time_limit, cells=cells, callback=line,
+            random_state=seed,
         )  # fmt: skip
     for path in files:
         found.save(path)
     if per_query is not None:
         found.save(per_query, "queries")
     if as_json:
-        print_json(record_of(found))
+        print_json(found.record())
     elif not quiet:
         _print_results(found, data)
     if found.interrupted:
-        goes_on = "" if cells is None else f"; the same command goes on from {cells}"
-        print_message(f"interrupted: these are the finished folds{goes_on}.", kind="warning")
+        print_message("interrupted: these are the finished folds.", kind="warning")
         raise typer.Exit(interrupted_code())
 
 
-def _check_arguments(
-    names: list[str], baseline: str | None, inner_folds: int, time_limit: float | None
-) -> None:
+def _check_arguments(names: list[str], baseline: str | None, inner_folds: int) -> None:
     """Refuse arguments that do not go together, as wrong usage."""
     if not names:
         raise UsageError("--models names none: give at least one.")
@@ -159,16 +136,12 @@ def _check_arguments(
         raise UsageError(f"--baseline must be one of --models (got {baseline!r}).")
     if inner_folds == 1:
         raise UsageError("--inner-folds must be 0, or at least 2.")
-    if time_limit is not None and not 0 < time_limit < math.inf:
-        raise UsageError(
-            f"--time-limit must be a finite number greater than 0 (got {time_limit:g})."
-        )
 
 
 def _check_files(files: list[str], per_query: str | None, *inputs: str | None) -> None:
     """Refuse files that cannot be written, or whose names end in another way, before any work."""
-    from pairrank.comparison.files import suffix_of
     from pairrank.comparison.page import template_of_page
+    from pairrank.comparison.results import suffix_of
 
     written = [os.path.realpath(path) for path in (*files, per_query) if path is not None]
     for place, path in enumerate(written):
@@ -184,51 +157,14 @@ def _check_files(files: list[str], per_query: str | None, *inputs: str | None) -
 
 def _print_results(found: Any, data: str) -> None:
     """Print the table of means and its notes."""
-    from pairrank.comparison.tables import table_of
-
-    table = table_of(found, short=True)
+    table = found.means(short=True)
     print_table(f"{len(found.models)} models on {data}", table.columns, table.rows)
     print_lines(*table.notes)
 
 
-class _CellLine(Line):
-    """The progress of a comparison; a callback of `compare`.
-
-    On a terminal one line is rewritten; elsewhere there is a line per model and fold, which stays.
-    """
-
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._now: Any = None
-
-    def __call__(self, progress: Any) -> None:
-        """Take where the comparison is."""
-        self._now = progress
-        if progress.cell is not None and not self.is_shown:
-            self.keep(f"{progress.n_done} of {progress.n_cells}  {_ended(progress.cell)}")
+class _ComparingLine(Line):
+    """The seconds of a comparison; each finished cell is logged, and printed above the line."""
 
     def text(self, seconds: float) -> str:
-        """Return the line after some seconds, with those that are left if all go on as so far."""
-        now = self._now
-        if now is None:
-            return "comparing"
-        parts = [f"{now.n_done} of {now.n_cells}", _place(now)]
-        if now.n_choice:
-            parts.append(f"fit {now.n_fits + 1} of {now.n_choice} of the choice")
-        parts.append(f"{seconds:.0f} s")
-        if now.n_done:
-            parts.append(f"{seconds * (now.n_cells - now.n_done) / now.n_done:.0f} s left")
-        return "  ".join(parts)
-
-
-def _place(where: Any) -> str:
-    repeat = f" of repeat {where.repeat + 1}" if where.repeat else ""
-    return f"{where.model}, fold {where.fold + 1}{repeat}"
-
-
-def _ended(cell: Any) -> str:
-    """Return how a model did on a fold."""
-    if cell.reason:
-        return f"{_place(cell)}: {cell.reason}"
-    name, value = next(iter(cell.values.items()))
-    return f"{_place(cell)}: {name} {value:.4g}, {cell.fit_seconds:.3g} s"
+        """Return the line after some seconds."""
+        return f"comparing  {seconds:.0f} s"

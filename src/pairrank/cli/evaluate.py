@@ -64,7 +64,6 @@ def evaluate(
     columns: options.Columns,
     stream: options.Stream = False,
     memory_limit: options.MemoryLimit = None,
-    cache: options.Cache = None,
     per_query: Annotated[
         str | None,
         options.option(
@@ -88,7 +87,7 @@ def evaluate(
     if per_query is not None:
         check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
-    streaming = Streaming(stream, memory_limit, cache)
+    streaming = Streaming(stream, memory_limit)
     loaded, scores = rows_and_scores(judges, data, columns, pairs, streaming)
     rows, own = loaded[0], judges[0].estimator
     order = getattr(own, "graph", "full") if graph is None else graph
@@ -151,7 +150,7 @@ def check_asked(asked: list[str], pairs: str | None, graph: Any, columns: option
 
 def check_table(path: str, *inputs: str | None) -> None:
     """Refuse a table that is neither CSV nor Parquet, or cannot be written."""
-    from pairrank.io import format_of
+    from pairrank.io.dispatch import format_of
 
     if path == "-" or format_of(path) not in ("csv", "parquet"):
         raise UsageError("--per-query writes a table: name a file that ends in .csv or .parquet.")
@@ -193,7 +192,7 @@ def write_tables(
     path: str, table: Mapping[str, Any], other: Mapping[str, Any] | None = None
 ) -> None:
     """Write the metrics of each query, and those of the model compared with."""
-    from pairrank.io import write_columns
+    from pairrank.io.columns import write_columns
 
     beside = {f"{name}_against": values for name, values in (other or {}).items() if name != "qid"}
     write_columns(path, {**table, **beside})

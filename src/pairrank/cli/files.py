@@ -9,17 +9,22 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import how_to_name_queries
-from pairrank.cli._errors import named
+from pairrank.cli._columns import (
+    arguments_of,
+    how_to_name_queries,
+    split_names,
+    with_label,
+)
+from pairrank.cli._errors import UsageError, named
+from pairrank.cli._progress import ReadingLine
 from pairrank.cli._report import print_facts, print_json, print_table
-from pairrank.cli._rows import check_output, count_preferences, facts_of, load_rows
-from pairrank.exceptions import PairrankError
-from pairrank.io import format_of
-from pairrank.io.dispatch import FORMATS
-from pairrank.io.rows import ROW_COLUMNS
+from pairrank.cli._rows import check_files, check_output, count_preferences, facts_of, load_rows
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io._streams import name_of
+from pairrank.io.dispatch import FORMATS, format_of
 
 if TYPE_CHECKING:
-    from pairrank.io import ModelRecord
+    from pairrank.io.model_file import ModelRecord
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -37,7 +42,7 @@ def info(
     Of a linear model it shows the largest weights, with standard errors if it was trained with
     --covariance.
     """
-    from pairrank.io import is_model_file, read_model
+    from pairrank.io.model_file import is_model_file, read_model
 
     if not is_model_file(file):
         show(file, describe_rows(file, columns, graph), as_json=as_json)
@@ -116,24 +121,31 @@ def convert(
     """Write the rows of SOURCE to TARGET in another format: svmlight, CSV, Parquet or TREC qrels.
 
     Columns keep their names. Document identifiers are kept: those of --docid, or of svmlight
-    comments, # docid = X.
+    comments, # docid = X. Text may be larger than the memory: it is read twice. TARGET changes only
+    when all is written.
     """
-    from pairrank.io import document_ids, to_qrels, write_qrels, write_rows
+    from pairrank.io import convert as converted
+    from pairrank.io import to_qrels, write_qrels
 
     check_output(target, source, columns["query_sizes"])
-    as_qrels = to == QRELS or (to == "auto" and is_qrels(target))
-    kind = QRELS if as_qrels else format_of(target, to)
-    features = () if as_qrels else None
-    rows = load_rows(source, columns, features=features, docids=as_qrels, comments=True)
-    with named(source):
-        if as_qrels:
+    if to == QRELS or (to == "auto" and is_qrels(target)):
+        rows = load_rows(source, columns, features=(), docids=True)
+        with named(source):
             if rows.qid is None:
                 raise PairrankError(f"qrels need queries: {how_to_name_queries(source, columns)}")
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
-            return
-        if rows.comments is not None and kind != "svmlight":
-            rows = rows._replace(docid=document_ids(rows.comments))
-    write_rows(target, rows, format=kind, **{role: columns[role] or role for role in ROW_COLUMNS})
+        return
+    format_of(target, to)
+    check_files(source, columns["query_sizes"])
+    given = arguments_of(source, columns, docids=False)
+    if given.pop("time") or given.pop("event"):
+        raise UsageError("--time and --event name columns in train: leave them out.")
+    given |= {"drop": split_names(columns["drop"]), "dtype": np.dtype(columns["dtype"])}
+    try:
+        with ReadingLine(name_of(source), quiet=False) as line:
+            converted(source, target, to=to, callback=line if line.is_shown else None, **given)
+    except FileFormatError as error:
+        raise with_label(error, columns) from None
 
 
 def is_qrels(target: str) -> bool:

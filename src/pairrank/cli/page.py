@@ -43,7 +43,7 @@ def report(
     """Write a page on how a model ranks the rows of DATA, by their labels or by --pairs.
 
     It shows metrics by query, the worst and best queries row by row, weights, the scores of each
-    label, and the calibration of RankNCG's probabilities. It needs jinja2.
+    label, and the calibration of RankNCG's probabilities. It needs jinja2 and matplotlib.
     """
     from pairrank.report.page import page_template
     from pairrank.report.page import report as report_on

@@ -95,7 +95,8 @@ def ratings(
     as_json: options.Json = False,
 ) -> None:
     """Rate the items of VOTES by a Bradley-Terry model, and print them best first."""
-    from pairrank.io import read_votes, write_columns
+    from pairrank.io import read_votes
+    from pairrank.io.columns import write_columns
     from pairrank.ratings import BradleyTerry
 
     if output is not None:

@@ -22,7 +22,8 @@ from pairrank.cli._progress import BlockLine
 from pairrank.cli._rows import check_files, check_inputs, check_output, load_rows
 from pairrank.cli._streaming import Streaming, as_rows, is_streamed, streamed, with_format
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import atomic_write, to_run, write_run
+from pairrank.io import to_run, write_run
+from pairrank.io._atomic import atomic_write
 from pairrank.metrics._names import Metric, metric_named
 from pairrank.preferences import Pairs
 
@@ -48,7 +49,6 @@ def predict(
     columns: options.Columns,
     stream: options.Stream = False,
     memory_limit: options.MemoryLimit = None,
-    cache: options.Cache = None,
 ) -> None:
     """Write the score of every row of DATA, in order; higher is better.
 
@@ -60,7 +60,7 @@ def predict(
     check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}
-    streaming = Streaming(stream, memory_limit, cache)
+    streaming = Streaming(stream, memory_limit)
     if is_streamed(data, given, streaming, {"--run": run, "--docid": columns["docid"]}):
         scores, _ = ranker.streamed(data, given, streaming, recall=())
         write_scores(output, scores)
@@ -187,8 +187,6 @@ class Ranker:
                     streaming,
                     line,
                     features=self.names,
-                    n_features=int(self.estimator.n_features_in_),
-                    zero_based=self.zero_based,
                 )
             except FileFormatError as error:
                 raise with_origin(error, asked, columns) from None

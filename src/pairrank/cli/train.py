@@ -13,7 +13,6 @@ import typer
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember
-from pairrank.cli._config import check_config_output, settings_of, write_settings
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._learnt import Learnt, learn_streamed, summarise
@@ -41,9 +40,7 @@ if TYPE_CHECKING:
 def train(
     data: options.Data,
     output: Annotated[str, options.output("The model file; - is stdout.", "MODEL")],
-    context: typer.Context,
     *,
-    config: options.ConfigOption = None,
     model: Annotated[
         str,
         option(
@@ -72,11 +69,6 @@ def train(
     columns: options.Columns,
     stream: options.Stream = False,
     memory_limit: options.MemoryLimit = None,
-    cache: options.Cache = None,
-    write_config: Annotated[
-        str | None,
-        option("Output", "Write the options to a TOML file, for --config.", metavar="FILE"),
-    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     **params: Any,
@@ -93,14 +85,10 @@ def train(
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     check_roles(model, columns)
     inputs = (data, pairs, valid, valid_pairs)
-    check_inputs(config, *inputs)
-    check_output(output, *inputs, columns["query_sizes"], config, as_json=as_json)
-    settings = settings_of(context, model, ranker)
-    if write_config is not None:
-        files = (*inputs, columns["query_sizes"], config)
-        check_config_output(write_config, settings, output, *files)
+    check_inputs(*inputs)
+    check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
     spent = Stopwatch()
-    streaming = Streaming(stream, memory_limit, cache)
+    streaming = Streaming(stream, memory_limit)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
     instead = {"--search": search_of_blocks(model)} if search else None
     if is_streamed(data, columns, streaming, refused, instead):
@@ -112,10 +100,6 @@ def train(
     ranker, whole = learnt.ranker, learnt.whole
     summary = learnt.summary | spent.seconds
     save_model(ranker, output, columns=learnt.columns, zero_based=learnt.zero_based)
-    if write_config is not None:
-        write_settings(
-            write_config, settings, *([chosen_by_search(model, ranker)] if search else [])
-        )
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {summary['rows']:,} rows"
@@ -155,12 +139,6 @@ def learn(
     if rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     return Learnt(ranker, whole, summary, to_remember(data, columns), rows.zero_based)
-
-
-def chosen_by_search(model: str, ranker: Any) -> str:
-    """Return a comment on the strength that --search has chosen."""
-    strength = MODELS[model].strength
-    return f"--search has chosen {strength} = {np.asarray(getattr(ranker, strength)).item()!r}"
 
 
 def search_of_blocks(model: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -18,20 +17,14 @@ _LARGEST_GRADE = 30
 """LightGBM's table of gains ends with this label; 2^label - 1 is the gain of NDCG."""
 
 
-class _BoostedRanker(BaseEstimator, ABC):
+class _BoostedRanker(BaseEstimator):
     """Trees that learn grades, whole numbers from 0 to 30, within queries."""
 
-    @abstractmethod
-    def _learn(self, X: Any, y: Any, codes: NDArray[Any], weight: Any) -> None:
-        """Learn from rows whose queries are contiguous; `codes` are their queries, ascending."""
+    model_: Any
 
-    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
-        grades = grades_of(y)
-        codes = np.zeros(len(grades), dtype=np.int32) if qid is None else query_codes(qid)[1]
-        order = np.argsort(codes, kind="stable")
-        weight = None if sample_weight is None else sample_weight[order]
-        self._learn(X[order], grades[order], codes[order], weight)
-        return self
+    def predict(self, X: Any) -> FloatArray:
+        """Return the scores of rows."""
+        return np.asarray(self.model_.predict(X), dtype=np.float64)
 
 
 class LightGBMRanker(_BoostedRanker):
@@ -39,7 +32,7 @@ class LightGBMRanker(_BoostedRanker):
 
     Parameters
     ----------
-    objective : "lambdarank" or "rank_xendcg"
+    objective : str
     n_estimators, num_leaves : int
         The number of trees, and of the leaves of each.
     learning_rate : float
@@ -63,17 +56,13 @@ class LightGBMRanker(_BoostedRanker):
 
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the grades of rows within queries."""
-        return self._fit(X, y, qid, sample_weight)
-
-    def _learn(self, X: Any, y: Any, codes: NDArray[Any], weight: Any) -> None:
-        lightgbm = require("lightgbm", "lightgbm", "lambdarank and rank_xendcg")
+        grades, codes, order = by_query(y, qid)
+        lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
+        weight = None if sample_weight is None else sample_weight[order]
         ranker = lightgbm.LGBMRanker(**self.get_params(), verbose=-1)
-        ranker.fit(X, y, group=np.bincount(codes), sample_weight=weight)
+        ranker.fit(X[order], grades, group=np.bincount(codes), sample_weight=weight)
         self.model_ = ranker.booster_
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the scores of rows."""
-        return np.asarray(self.model_.predict(X), dtype=np.float64)
+        return self
 
 
 class XGBoostRanker(_BoostedRanker):
@@ -105,24 +94,24 @@ class XGBoostRanker(_BoostedRanker):
 
     def fit(self, X: Any, y: Any, *, qid: Any = None) -> Self:
         """Learn from the grades of rows within queries."""
-        return self._fit(X, y, qid, None)
-
-    def _learn(self, X: Any, y: Any, codes: NDArray[Any], weight: Any) -> None:
+        grades, codes, order = by_query(y, qid)
         xgboost = require("xgboost", "xgboost", "rank:ndcg and rank:pairwise")
         self.model_ = xgboost.XGBRanker(**self.get_params(), verbosity=0)
-        self.model_.fit(X, y, qid=codes)
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the scores of rows."""
-        return np.asarray(self.model_.predict(X), dtype=np.float64)
+        self.model_.fit(X[order], grades, qid=codes)
+        return self
 
 
-def grades_of(y: Any) -> NDArray[np.int32]:
-    """Return labels as grades; raise a PairrankError where they are not whole from 0 to 30."""
+def by_query(y: Any, qid: Any) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.intp]]:
+    """Return grades and queries (ascending) in the order that makes queries contiguous, and it.
+
+    Raises a PairrankError where labels are not whole numbers from 0 to 30.
+    """
     labels = np.asarray(y)
     is_number = labels.dtype.kind in "fiu"
     if not is_number or not ((labels >= 0) & (labels <= _LARGEST_GRADE)).all():
         raise PairrankError(f"it learns labels from 0 to {_LARGEST_GRADE} only")
     if (labels != np.round(labels)).any():
         raise PairrankError("it learns labels that are whole numbers only")
-    return labels.astype(np.int32)
+    codes = np.zeros(labels.size, dtype=np.int32) if qid is None else query_codes(qid)[1]
+    order = np.argsort(codes, kind="stable")
+    return labels.astype(np.int32)[order], codes[order], order

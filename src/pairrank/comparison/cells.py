@@ -5,31 +5,78 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.comparison.models import Candidate
-from pairrank.comparison.task import Fold, Rows, Task
-from pairrank.compiled._jit import compile_seconds
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
 from pairrank.model_selection.scorers import ranker_in
+from pairrank.model_selection.splits import QueryKFold, Split, splits_of
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.order_graph import OrderGraph, as_graph
 from pairrank.report.measures import measure, overall
 
-Step = Callable[[int, int], None]
-"""Is told how many fits of a choice are done, and how many there are."""
-
 _LONGEST_REASON = 300
+
+
+class Rows(NamedTuple):
+    """Some rows: features, labels, and the queries and weights that are given."""
+
+    X: Any
+    y: NDArray[Any]
+    layout: dict[str, Any]
+
+    @property
+    def qid(self) -> NDArray[Any] | None:
+        """The queries, None if there is one only."""
+        return self.layout.get("qid")
+
+    def part(self, places: NDArray[np.intp]) -> Rows:
+        """Return some of the rows."""
+        layout = {name: values[places] for name, values in self.layout.items()}
+        return Rows(self.X[places], self.y[places], layout)
+
+
+class Fold(NamedTuple):
+    """A split of the rows, and its place among all: the repeat and the fold, from 0."""
+
+    repeat: int
+    fold: int
+    split: Split
+
+
+class Task(NamedTuple):
+    """Rows and how models are judged on them; strengths are chosen by the first metric."""
+
+    rows: Rows
+    metrics: list[str]
+    graph: Any
+    inner_cv: int
+    standardize: bool
+    seed: int
+
+    def parts(self, rows: Rows, split: Split) -> tuple[Rows, Rows]:
+        """Return training and test rows, standardised by the training rows where asked."""
+        train, test = rows.part(split[0]), rows.part(split[1])
+        if not self.standardize:
+            return train, test
+        scaler = StandardScaler(with_mean=isinstance(train.X, np.ndarray)).fit(train.X)
+        return (
+            train._replace(X=scaler.transform(train.X)),
+            test._replace(X=scaler.transform(test.X)),
+        )
 
 
 class Cell(NamedTuple):
@@ -45,14 +92,14 @@ class Cell(NamedTuple):
         The strengths that were chosen.
     choice_seconds, fit_seconds, predict_seconds : float
         Of the choice (NaN: there was none), of the fit on all training rows, and of the scores of
-        the test rows, less those of compiling.
+        the test rows.
     values : dict of str to float
         Each metric over the test rows.
-    queries : list of int
+    queries : sequence of int
         The codes of the test queries.
-    by_query : dict of str to list of float
+    by_query : dict of str to ndarray
         Each metric of each test query; NaN for a query that does not count.
-    warnings : list of str
+    warnings : sequence of str
         The warnings of scaling, of the fit on all training rows, and of the metrics.
     reason : str
         Why there are no values; "" if there are.
@@ -63,33 +110,28 @@ class Cell(NamedTuple):
     fold: int
     n_train: int
     n_test: int
-    params: dict[str, Any]
-    choice_seconds: float
-    fit_seconds: float
-    predict_seconds: float
-    values: dict[str, float]
-    queries: list[int]
-    by_query: dict[str, list[float]]
-    warnings: list[str]
+    params: Mapping[str, Any] = {}
+    choice_seconds: float = np.nan
+    fit_seconds: float = np.nan
+    predict_seconds: float = np.nan
+    values: Mapping[str, float] = {}
+    queries: Sequence[int] = ()
+    by_query: Mapping[str, FloatArray] = {}
+    warnings: Sequence[str] = ()
     reason: str = ""
 
 
-def empty_cell(model: str, fold: Fold, reason: str) -> Cell:
-    """Return the cell of a model that gave no values."""
-    nan, (train, test) = float("nan"), fold.split
-    where = model, fold.repeat, fold.fold, len(train), len(test)
-    return Cell(*where, {}, nan, nan, nan, {}, [], {}, [], reason)
-
-
-def run_cell(task: Task, candidate: Candidate, fold: Fold, step: Step) -> Cell:
+def run_cell(task: Task, candidate: Candidate, fold: Fold) -> Cell:
     """Return the cell of a model on a fold; whatever the model raises becomes its reason."""
+    train, test = fold.split
+    empty = Cell(candidate.name, fold.repeat, fold.fold, len(train), len(test))
+    if candidate.reason:
+        return empty._replace(reason=candidate.reason)
     try:
-        if candidate.reason:
-            raise PairrankError(candidate.reason)
         with config_context(enable_metadata_routing=True):
-            return _judged(task, candidate, fold, step)
+            return _judged(task, candidate, fold, empty)
     except Exception as error:
-        return empty_cell(candidate.name, fold, _reason_of(error))
+        return empty._replace(reason=_reason_of(error))
 
 
 def _reason_of(error: Exception) -> str:
@@ -100,35 +142,46 @@ def _reason_of(error: Exception) -> str:
     return said if len(said) <= _LONGEST_REASON else f"{said[: _LONGEST_REASON - 1]}…"
 
 
-def _judged(task: Task, candidate: Candidate, fold: Fold, step: Step) -> Cell:
+def _judged(task: Task, candidate: Candidate, fold: Fold, empty: Cell) -> Cell:
+    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with _seconds() as choosing:
-            params = _chosen(task, candidate, task.rows.part(fold.split[0]), step)
+        params = _chosen(task, candidate, task.rows.part(fold.split[0]))
+    chosen = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train, test = task.parts(task.rows, fold.split)
-        with _seconds() as fitting:
-            model = _fitted(candidate, params, train)
-        with _seconds() as predicting:
-            scores = scores_of(model, test.X, task.graph)
+        prepared = time.perf_counter()
+        model = _fitted(candidate, params, train)
+        fitted = time.perf_counter()
+        scores = scores_of(model, test.X, task.graph)
+        predicted = time.perf_counter()
         measured = {
             name: measure(name, test.y, scores, test.layout, None, task.graph)
             for name in task.metrics
         }
-    queries = [0] if test.qid is None else query_codes(test.qid)[0].tolist()
     said = dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
-    return Cell(
-        candidate.name, fold.repeat, fold.fold, train.X.shape[0], test.X.shape[0], params,
-        choosing[0] if params else float("nan"), fitting[0], predicting[0],
-        {name: each.value for name, each in measured.items()},
-        queries,
-        {name: each.by_query.tolist() for name, each in measured.items()},
-        list(said),
-    )  # fmt: skip
+    return empty._replace(
+        params=params,
+        choice_seconds=chosen - start if params else np.nan,
+        fit_seconds=fitted - prepared,
+        predict_seconds=predicted - fitted,
+        values={name: each.value for name, each in measured.items()},
+        queries=[0] if test.qid is None else query_codes(test.qid)[0].tolist(),
+        by_query={name: each.by_query for name, each in measured.items()},
+        warnings=list(said),
+    )
 
 
-def _chosen(task: Task, candidate: Candidate, rows: Rows, step: Step) -> dict[str, Any]:
+def folds_of(cv: Any, rows: Rows, seed: int) -> list[Split]:
+    """Return folds of whole queries in random order, or of rows where there are no queries."""
+    if isinstance(cv, Integral) and rows.qid is not None:
+        validation.check_number(cv, "cv", low=2, inclusive=True, integer=True)
+        cv = QueryKFold(int(cv), shuffle=True, random_state=seed)
+    return list(splits_of(cv, rows.X, rows.y, rows.qid, seed))
+
+
+def _chosen(task: Task, candidate: Candidate, rows: Rows) -> dict[str, Any]:
     """Return the strengths with the best mean of the first metric over folds of some rows.
 
     Folds without a value do not count. Of equal strengths the first one is taken.
@@ -138,16 +191,13 @@ def _chosen(task: Task, candidate: Candidate, rows: Rows, step: Step) -> dict[st
         return dict(grid[0]) if len(grid) == 1 else {}
     name = task.metrics[0]
     sign = 1.0 if metric_named(name).greater_is_better else -1.0
-    splits = task.inner_splits(rows)
-    values = np.full((len(splits), len(grid)), np.nan)
-    for row, split in enumerate(splits):
+    values = []
+    for split in folds_of(task.inner_cv, rows, task.seed):
         train, test = task.parts(rows, split)
-        for column, params in enumerate(grid):
-            step(row * len(grid) + column, values.size)
+        for params in grid:
             scores = scores_of(_fitted(candidate, params, train), test.X, task.graph)
-            value = overall(name, test.y, scores, test.layout, None, task.graph)
-            values[row, column] = sign * value
-    means = np.nanmean(values, axis=0)
+            values.append(overall(name, test.y, scores, test.layout, None, task.graph))
+    means = np.nanmean(sign * np.reshape(values, (-1, len(grid))), axis=0)
     if np.isnan(means).all():
         raise PairrankError(f"no inner fold has a value of {name}: take fewer inner folds")
     return dict(grid[int(np.nanargmax(means))])
@@ -197,12 +247,3 @@ def _is_turned(classifier: Any, graph: Any) -> bool:
     """Return whether a graph prefers the first class to the second."""
     order = as_graph(graph)
     return isinstance(order, OrderGraph) and tuple(classifier.classes_[::-1]) in order.edges
-
-
-@contextmanager
-def _seconds() -> Iterator[list[float]]:
-    """Yield a list that holds the seconds of the block at its end, less those of compiling."""
-    spent: list[float] = []
-    start, compiled = time.perf_counter(), compile_seconds()
-    yield spent
-    spent.append(time.perf_counter() - start - (compile_seconds() - compiled))

@@ -2,61 +2,41 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Unpack
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from numbers import Integral
+from typing import Any, Unpack
 
-from numpy.typing import ArrayLike
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 
 from pairrank import _validation as validation
+from pairrank._arrays import refuse_hidden
 from pairrank._docstrings import described_by, entries
-from pairrank.comparison.cells import Cell
-from pairrank.comparison.limits import Run, cells_within
+from pairrank.comparison.cells import Cell, Fold, Rows, Task, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidates_of, tried_text
-from pairrank.comparison.results import ComparisonResults, results_of
-from pairrank.comparison.store import CellStore
-from pairrank.comparison.task import (
-    Fold,
-    Task,
-    all_folds,
-    check_preferences,
-    checked_rows,
-    named_queries,
+from pairrank.comparison.results import ComparisonResults
+from pairrank.comparison.significance import Difference, differences_of
+from pairrank.comparison.summary import (
+    columns_of,
+    summary_of,
+    table_of_cells,
+    table_of_queries,
+    values_by_fold,
+    values_by_query,
 )
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.metrics.comparison import check_resampling
+from pairrank.model_selection.splits import generator_of
+from pairrank.preferences import Levels, Pairs
+from pairrank.preferences._codes import query_codes
 from pairrank.report.measures import check_metrics, usual_metrics
 
-
-class Progress(NamedTuple):
-    """Where a comparison is.
-
-    Attributes
-    ----------
-    n_done, n_cells : int
-        The finished cells, and all: one per model and fold.
-    model : str
-        The model at work, or the one that has finished a cell.
-    repeat, fold : int
-        Its fold, from 0.
-    n_fits, n_choice : int
-        The finished fits of the choice of its strength, and all.
-    cell : Cell or None
-        The cell that has just been finished.
-    """
-
-    n_done: int
-    n_cells: int
-    model: str
-    repeat: int
-    fold: int
-    n_fits: int = 0
-    n_choice: int = 0
-    cell: Cell | None = None
-
-
-Callback = Callable[[Progress], Any]
+_LOGGER = logging.getLogger("pairrank")
 
 
 @described_by(
@@ -83,9 +63,6 @@ def compare(
     baseline: str | None = None,
     n_resamples: int = 9999,
     random_state: int = 0,
-    time_limit: float | None = None,
-    cells: str | os.PathLike[str] | None = None,
-    callback: Callback | None = None,
     **rows: Unpack[RowArguments],
 ) -> ComparisonResults:
     """Compare models on the same folds: quality, time, and whether their differences are chance.
@@ -125,20 +102,11 @@ def compare(
         The number of random swaps, and of bootstrap samples, in tests over queries.
     random_state : int
         The seed of folds, models and tests.
-    time_limit : float, optional
-        The seconds that a model may take on a fold, its choice of strength included. Every model
-        then runs in another process, which is ended; its other folds are left out.
-    cells : path-like, optional
-        A folder for finished cells, a file per model and fold. The same call finds them again, also
-        after an interrupt. A cell counts only for the same rows, fold, metrics, settings, model and
-        versions of libraries.
-    callback : callable, optional
-        Called with the `Progress` before every fit of a choice and after every cell.
 
     Returns
     -------
     ComparisonResults
-        Tables, `best_`, and `save` for HTML, Markdown, LaTeX, JSON, CSV and Parquet. After Ctrl-C
+        Tables, `best_`, and `save` for HTML, Markdown, JSON, CSV and Parquet. After Ctrl-C
         it holds the finished cells.
 
     Raises
@@ -153,7 +121,8 @@ def compare(
     resampled t test of Nadeau & Bengio is used over folds. p-values are adjusted by Holm's method
     over all pairs of models, per metric. Warnings of a model's last fit are kept in `scores`.
 
-    Costs n_repeats * n_folds * (inner_cv * n_values + 1) fits per model.
+    Costs n_repeats * n_folds * (inner_cv * n_values + 1) fits per model, one after another, or in
+    as many processes as ``joblib.parallel_config(n_jobs=...)`` says.
 
     References
     ----------
@@ -171,86 +140,119 @@ def compare(
     validation.check_number(inner_cv, "inner_cv", low=0, inclusive=True, integer=True)
     if inner_cv == 1:
         raise PairrankError("inner_cv must be 0, or at least 2 (got 1)")
-    if time_limit is not None:
-        validation.check_number(time_limit, "time_limit")
     check_resampling(n_resamples, 0.95, random_state)
     candidates = candidates_of(models, graph, random_state)
     names = [each.name for each in candidates]
     if baseline is not None and baseline not in names:
         raise PairrankError(f"baseline {baseline!r} is not one of the models: {', '.join(names)}")
     (layout,) = rows_given(rows, "")
-    given, queries = named_queries(checked_rows(X, y, layout))
+    given = _checked_rows(X, y, layout)
+    query_names: NDArray[Any] = np.array([None])
+    if given.qid is not None:
+        query_names, codes = query_codes(given.qid)
+        given = given._replace(layout={**given.layout, "qid": codes})
     asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
     check_metrics(asked, given.y)
     judged_by = list(dict.fromkeys(asked))
     judged_by = judged_by or usual_metrics(given.y, given.layout, probabilities=False)
-    n_pairs = check_preferences(given, graph)
-    folds = all_folds(cv, n_repeats, given, random_state)
-    task = Task(given, queries, folds, judged_by, graph, inner_cv, bool(standardize), random_state)
-    work = Work(task, candidates, CellStore(cells, task, candidates), callback or _silent)
-    found, interrupted = _run(work, time_limit)
+    levels = Levels.build(given.y, graph=graph, **given.layout)
+    levels.require_pairs()
+    folds = _all_folds(cv, n_repeats, given, random_state)
+    task = Task(given, judged_by, graph, inner_cv, bool(standardize), random_state)
+    cells, interrupted = _run(task, candidates, folds)
     settings = {
         "n_rows": given.X.shape[0],
         "n_features": given.X.shape[1],
-        "n_queries": int(queries.size),
-        "n_pairs": n_pairs,
+        "n_queries": int(query_names.size),
+        "n_pairs": int(levels.n_pairs),
         "n_folds": len(folds) // n_repeats,
         "n_repeats": n_repeats,
         "inner_cv": inner_cv,
         "standardize": bool(standardize),
         "seed": random_state,
         "baseline": baseline,
-        "time_limit": time_limit,
         "tried": {each.name: tried_text(each.grid) for each in candidates},
-        "units": "queries" if queries.size > 1 else "folds",
+        "units": "queries" if query_names.size > 1 else "folds",
     }
-    return results_of(
-        task, names, found, settings, n_resamples=n_resamples, interrupted=interrupted
+    by_queries = settings["units"] == "queries"
+    values_of = values_by_query if by_queries else partial(values_by_fold, folds)
+    units = {metric: values_of(cells, metric) for metric in judged_by}
+    ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
+    tests = [
+        test
+        for metric in judged_by
+        for test in differences_of(
+            metric,
+            units[metric],
+            baseline=baseline,
+            ratio=None if by_queries else ratio,
+            n_resamples=n_resamples,
+            seed=random_state,
+        )
+    ]
+    return ComparisonResults(
+        models=names,
+        metrics=judged_by,
+        scores=table_of_cells(cells, judged_by),
+        queries=table_of_queries(cells, judged_by, query_names),
+        summary=summary_of(names, cells, judged_by),
+        differences=columns_of(tests, Difference._fields),
+        units=units,
+        settings=settings,
+        interrupted=interrupted,
     )
 
 
-class Work(NamedTuple):
-    """What is to be run, where it is kept, and who is told."""
-
-    task: Task
-    candidates: list[Candidate]
-    store: CellStore
-    callback: Callback
-
-
-def _silent(progress: Progress) -> None:
-    """Show no progress."""
-
-
-def _run(work: Work, time_limit: float | None) -> tuple[list[Cell], bool]:
-    """Return the finished cells, and whether they were interrupted; Ctrl-C before any is raised."""
-    found: list[Cell] = []
-    n_cells = len(work.task.folds) * len(work.candidates)
+def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
+    """Return rows as arrays; missing features stay, for the models that take them."""
+    if isinstance(y, Pairs):
+        raise PairrankError(
+            "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
+            "pointwise models; compare rankers of Pairs by their CV classes"
+        )
+    refuse_hidden(X, "X")
     try:
-        with cells_within(time_limit) as run:
-            for fold in work.task.folds:
-                for candidate in work.candidates:
-                    here = Progress(len(found), n_cells, candidate.name, fold.repeat, fold.fold)
-                    cell = _cell(work, run, candidate, fold, here)
-                    found.append(cell)
-                    work.callback(here._replace(n_done=len(found), cell=cell))
+        X = check_array(
+            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
+        )
+    except TypeError as error:
+        raise InputTypeError(f"X must hold numbers: {error}") from error
+    except ValueError as error:
+        raise PairrankError(str(error)) from error
+    n_rows = X.shape[0]
+    labels = validation.check_labels(y, n_rows)
+    checked = {name: check(given.get(name), n_rows) for name, check in validation.ALIGNED.items()}
+    return Rows(X, labels, {name: part for name, part in checked.items() if part is not None})
+
+
+def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:
+    """Return the folds of every repeat, each of another seed."""
+    validation.check_number(n_repeats, "n_repeats", low=1, inclusive=True, integer=True)
+    generator_of(seed + n_repeats - 1)
+    if n_repeats > 1 and not isinstance(cv, Integral):
+        raise PairrankError(
+            "n_repeats draws folds anew, so cv must be a number of folds (got a splitter or splits)"
+        )
+    return [
+        Fold(repeat, fold, split)
+        for repeat in range(n_repeats)
+        for fold, split in enumerate(folds_of(cv, rows, seed + repeat))
+    ]
+
+
+def _run(
+    task: Task, candidates: Sequence[Candidate], folds: Sequence[Fold]
+) -> tuple[list[Cell], bool]:
+    """Return the finished cells, and whether they were interrupted; Ctrl-C before any is raised."""
+    cells: list[Cell] = []
+    work = [delayed(run_cell)(task, model, fold) for fold in folds for model in candidates]
+    try:
+        for cell in Parallel(return_as="generator")(work):
+            cells.append(cell)
+            place = f"{cell.model}, fold {cell.fold + 1} of repeat {cell.repeat + 1}"
+            _LOGGER.info("%d of %d finished: %s", len(cells), len(work), place)
     except KeyboardInterrupt:
-        if not any(not cell.reason for cell in found):
+        if all(cell.reason for cell in cells):
             raise
-        return found, True
-    return found, False
-
-
-def _cell(work: Work, run: Run, candidate: Candidate, fold: Fold, here: Progress) -> Cell:
-    """Return a kept cell, or a new one, which is then kept."""
-    kept = work.store.find(candidate, fold)
-    if kept is not None:
-        return kept
-
-    def step(n_fits: int, n_choice: int) -> None:
-        work.callback(here._replace(n_fits=n_fits, n_choice=n_choice))
-
-    work.callback(here)
-    cell = run(work.task, candidate, fold, step)
-    work.store.keep(candidate, fold, cell)
-    return cell
+        return cells, True
+    return cells, False

@@ -34,14 +34,11 @@ class Known(NamedTuple):
         The values that are tried of each strength; of equally good values the first one is taken.
     params : mapping
         Other parameters that differ from the class's defaults.
-    library : str
-        The library that does the work, if it is not that of the class.
     """
 
     place: str
     grid: Mapping[str, tuple[Any, ...]] = _NOTHING
     params: Mapping[str, Any] = _NOTHING
-    library: str = ""
 
 
 _LIGHTGBM = "pairrank.comparison.boosted:LightGBMRanker"
@@ -57,28 +54,19 @@ KNOWN: dict[str, Known] = {
     "hull": Known("pairrank:ConvexHullRanker", {"nu": _powers(-4, 3)}),
     "pairwise": Known("pairrank:PairwiseRanker", {"C": _COSTS}),
     "rankboost": Known("pairrank:RankBoost", {"n_estimators": (30, 100, 300)}),
-    "ranknet": Known("pairrank:RankNet", {"alpha": _powers(3, -1)}, library="torch"),
+    "ranknet": Known("pairrank:RankNet", {"alpha": _powers(3, -1)}),
     "ridge": Known("sklearn.linear_model:Ridge", {"alpha": _PENALTIES}),
-    "linear_svr": Known(
-        "sklearn.svm:LinearSVR", {"C": _powers(-3, 1)}, {"dual": "auto", "max_iter": 10_000}
-    ),
     "gradient_boosting": Known(
         "sklearn.ensemble:HistGradientBoostingRegressor",
         {"learning_rate": (0.03, 0.1, 0.3)},
         {"early_stopping": False},
     ),
-    "random_forest": Known(
-        "sklearn.ensemble:RandomForestRegressor", {"min_samples_leaf": (20, 5, 1)}, {"n_jobs": -1}
-    ),
     "logistic_regression": Known(
         "sklearn.linear_model:LogisticRegression", {"C": _powers(-4, 3)}, {"max_iter": 1_000}
     ),
-    "svc_pairs": Known("pairrank.comparison.limited:PairsSVC", {"C": _COSTS}),
-    "gaussian_process": Known("pairrank.comparison.limited:GaussianProcess"),
-    "lambdarank": Known(_LIGHTGBM, _LEAVES, {"objective": "lambdarank"}, "lightgbm"),
-    "rank_xendcg": Known(_LIGHTGBM, _LEAVES, {"objective": "rank_xendcg"}, "lightgbm"),
-    "rank:ndcg": Known(_XGBOOST, _DEPTHS, {"objective": "rank:ndcg"}, "xgboost"),
-    "rank:pairwise": Known(_XGBOOST, _DEPTHS, {"objective": "rank:pairwise"}, "xgboost"),
+    "lambdarank": Known(_LIGHTGBM, _LEAVES, {"objective": "lambdarank"}),
+    "rank:ndcg": Known(_XGBOOST, _DEPTHS, {"objective": "rank:ndcg"}),
+    "rank:pairwise": Known(_XGBOOST, _DEPTHS, {"objective": "rank:pairwise"}),
 }
 """Name -> model."""
 
@@ -87,15 +75,11 @@ DEFAULT = ("rankncg", "ranksvm", "rankrls", "ridge", "gradient_boosting")
 
 
 class Candidate(NamedTuple):
-    """A model to compare: an estimator to clone, and the values of its strengths.
-
-    `library` does the work if it is not that of the estimator; `reason` says why there is none.
-    """
+    """An estimator to clone, and the values of its strengths; `reason` says why there is none."""
 
     name: str
     estimator: Any
     grid: Mapping[str, tuple[Any, ...]]
-    library: str = ""
     reason: str = ""
 
 
@@ -155,7 +139,7 @@ def _candidate(name: str, model: Any, graph: Any, seed: int) -> Candidate:
     own = {"graph": graph, "random_state": seed}
     taken = estimator.get_params(deep=False)
     estimator.set_params(**{param: own[param] for param in own if param in taken})
-    return Candidate(name, estimator, known.grid, known.library)
+    return Candidate(name, estimator, known.grid)
 
 
 def tried_text(grid: Mapping[str, tuple[Any, ...]]) -> str:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.comparison.cells import Cell
-from pairrank.comparison.files import TABLES, write_results
-from pairrank.comparison.significance import Difference, differences_of
-from pairrank.comparison.tables import html_table, markdown
-from pairrank.comparison.task import Task, test_ratio
+from pairrank.comparison.page import NONE, Against, Page, Table, html_table, markdown, page_of
+from pairrank.comparison.significance import Difference
+from pairrank.comparison.summary import SECONDS, Columns
 from pairrank.exceptions import PairrankError
+from pairrank.io._atomic import atomic_write
+from pairrank.io.columns import write_columns
 from pairrank.metrics._names import metric_named
 
-Columns = dict[str, NDArray[Any]]
 TableName = Literal["scores", "queries", "summary", "differences"]
-SECONDS = ("choice_seconds", "fit_seconds", "predict_seconds")
+TABLES = ("scores", "queries", "summary", "differences")
+"""The attributes of results that hold columns of arrays."""
+
+_TEXT_FILES, _TABLE_FILES = (".html", ".md", ".json"), (".csv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,8 +54,8 @@ class ComparisonResults:
         value of each fold. NaN where there is none.
     settings : dict
         What the comparison was made of: the numbers of rows, features, queries, pairs, folds,
-        repeats and inner folds; standardize, seed, baseline, time_limit; `tried`, the values of
-        each model's strength; and `units`, what the tests were over: "queries" or "folds".
+        repeats and inner folds; standardize, seed, baseline; `tried`, the values of each model's
+        strength; and `units`, what the tests were over: "queries" or "folds".
     interrupted : bool
         Whether Ctrl-C ended it before all folds were finished.
     """
@@ -75,7 +77,8 @@ class ComparisonResults:
         Models that finished fewer folds than others are left out.
         """
         order = self.order()
-        return None if not order or np.isnan(self._key()[order[0]]) else self.models[order[0]]
+        values = self._values(self.metrics[0])
+        return None if not order or np.isnan(values[order[0]]) else self.models[order[0]]
 
     @property
     def reference(self) -> str | None:
@@ -84,28 +87,30 @@ class ComparisonResults:
 
     def order(self) -> list[int]:
         """Return the places of the models, best first; those that cannot be best come last."""
-        key = self._key()
+        key = self._values(self.metrics[0])
         return sorted(
             range(len(self.models)), key=lambda at: (np.isnan(key[at]), -np.nan_to_num(key[at]))
         )
 
-    def _key(self) -> FloatArray:
-        """Return the first metric of each model, larger is better; NaN if it cannot be the best."""
-        name, counts = self.metrics[0], self.summary["n_folds"]
-        values = self.summary[name] if metric_named(name).greater_is_better else -self.summary[name]
-        return np.where(counts == counts.max(initial=0), values, np.nan)
+    def _values(self, metric: str) -> FloatArray:
+        """Return a metric of each model, larger is better; NaN if the model cannot be the best."""
+        counts, values = self.summary["n_folds"], self.summary[metric]
+        signed = values if metric_named(metric).greater_is_better else -values
+        return np.where(counts == counts.max(initial=0), signed, np.nan)
 
     def between(self, metric: str, model: str, other: str) -> Difference | None:
         """Return the difference of two models by a metric, model less other; None if not tested."""
-        table = self.differences
-        for first, second, sign in ((model, other, 1.0), (other, model, -1.0)):
-            at = np.flatnonzero(
-                (table["metric"] == metric) & (table["model"] == first) & (table["other"] == second)
-            )
-            if at.size:
-                found = Difference(*(table[name][at[0]].item() for name in Difference._fields))
-                return found if sign > 0 else _turned(found)
+        for found in self._tests(metric):
+            if (found.model, found.other) == (model, other):
+                return found
+            if (found.model, found.other) == (other, model):
+                return found.turned()
         return None
+
+    def _tests(self, metric: str) -> list[Difference]:
+        columns = [self.differences[name].tolist() for name in Difference._fields]
+        every = [Difference(*row) for row in zip(*columns, strict=True)]
+        return [each for each in every if each.metric == metric]
 
     def to_pandas(self, table: TableName = "scores") -> Any:
         """Return a table as a pandas DataFrame.
@@ -128,13 +133,23 @@ class ComparisonResults:
         Parameters
         ----------
         path : str or path-like
-            ``.html`` is a page with pictures that loads nothing (it needs jinja2), ``.md`` and
-            ``.tex`` are the table of means, ``.json`` is everything, ``.csv`` and ``.parquet`` are
-            one table.
+            ``.html`` is a page that loads nothing (it needs jinja2), ``.md`` is the table of means,
+            ``.json`` is everything, ``.csv`` and ``.parquet`` are one table.
         table : "scores", "queries", "summary" or "differences"
             The table of ``.csv`` and ``.parquet``.
         """
-        write_results(self, path, self._table(table))
+        suffix, columns = suffix_of(path), self._table(table)
+        if suffix in _TABLE_FILES:
+            write_columns(path, columns)
+            return
+        if suffix == ".html":
+            text = page_of(self._page())
+        elif suffix == ".json":
+            text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
+        else:
+            text = repr(self)
+        with atomic_write(path, "w") as file:
+            file.write(text)
 
     def _table(self, name: str) -> Columns:
         if name not in TABLES:
@@ -142,160 +157,173 @@ class ComparisonResults:
         found: Columns = getattr(self, name)
         return found
 
+    def record(self) -> dict[str, Any]:
+        """Return everything as lists, numbers and text; NaN and infinity become None."""
+        return {
+            "models": self.models,
+            "metrics": self.metrics,
+            "best": self.best_,
+            "interrupted": self.interrupted,
+            "settings": self.settings,
+            **{
+                name: {key: _listed(values) for key, values in self._table(name).items()}
+                for name in TABLES
+            },
+        }
+
+    def means(self, *, short: bool = False) -> Table:
+        """Return the table of means, best model first, with the notes that explain it.
+
+        A short table has standard deviations of the first metric only, the seconds of fits only,
+        and no strengths.
+        """
+        reference, order, main = self.reference, self.order(), self.metrics[0]
+        spent = SECONDS[1:2] if short else SECONDS
+        rows = []
+        for at in order:
+            row = [self.models[at]]
+            for name in self.metrics:
+                sd = self.summary[f"{name}_sd"][at]
+                row.append(_mean(self.summary[name][at], sd, name == main or not short))
+            if reference is not None:
+                row.append(_p(self.between(main, self.models[at], reference)))
+            row += [_shown(self.summary[name][at], ".3g") for name in spent]
+            rows.append(row if short else [*row, str(self.summary["params"][at]) or NONE])
+        columns = ["model", *(f"{name}{_arrow(name)}" for name in self.metrics)]
+        if reference is not None:
+            columns.append("p" if short else f"p ({reference})")
+        columns += [name.replace("_seconds", " s") for name in spent]
+        columns += [] if short else ["strength"]
+        return Table(columns, rows, self._best(), self._notes())
+
+    def _best(self) -> set[tuple[int, int]]:
+        """Return the places of the best values in the table of means."""
+        found = set()
+        for column, name in enumerate(self.metrics, 1):
+            values = self._values(name)[self.order()]
+            if not np.isnan(values).all():
+                at = np.flatnonzero(values == np.nanmax(values)).tolist()
+                found |= {(row, column) for row in at}
+        return found
+
+    def _notes(self) -> list[str]:
+        """Return what was done, how differences were tested, and what did not work."""
+        notes = [self._procedure()]
+        if any(map(_arrow, self.metrics)):
+            notes.append("↓: lower is better.")
+        notes += self._test_note()
+        if self.interrupted:
+            notes.append("Interrupted: some folds are missing.")
+        counts, most = self.summary["n_folds"].tolist(), self.summary["n_folds"].max(initial=0)
+        for name, count, reason in zip(self.models, counts, self.summary["reason"], strict=True):
+            if reason:
+                done = f" ({count} of {most} folds finished)" if count else ""
+                notes.append(f"{name}: {reason}{done}")
+        for name in self.models:
+            own = self.scores["warnings"][self.scores["model"] == name]
+            own = own[own != ""]
+            if own.size:
+                folds = "1 fold" if own.size == 1 else f"{own.size} folds"
+                notes.append(f"{name}: warnings in {folds}, the first: {own[0]}")
+        return notes
+
+    def _procedure(self) -> str:
+        done = self.settings
+        folds = f"{done['n_folds']} folds of {'queries' if done['n_queries'] > 1 else 'rows'}"
+        if done["n_repeats"] > 1:
+            folds += f", {done['n_repeats']} times"
+        chosen = "strengths not chosen"
+        if done["inner_cv"]:
+            chosen = f"strengths chosen by {self.metrics[0]} in {done['inner_cv']} inner folds"
+        scaled = "standardised" if done["standardize"] else "as given"
+        return (
+            f"Mean ± standard deviation over {folds}; {chosen}; features {scaled}; median seconds."
+        )
+
+    def _test_note(self) -> list[str]:
+        tested = [each for each in self._tests(self.metrics[0]) if not math.isnan(each.p_value)]
+        if self.reference is None or not tested:
+            return []
+        n_units = max(each.n_units for each in tested)
+        test = f"corrected resampled t test over {n_units} folds (Nadeau & Bengio)"
+        if self.settings["units"] == "queries":
+            test = f"paired randomisation test over {n_units:,} queries"
+        return [
+            f"p: {test} of {self.metrics[0]} against {self.reference}, adjusted by Holm's method "
+            f"for {len(tested)} comparison{'s' * (len(tested) > 1)}."
+        ]
+
+    def _page(self) -> Page:
+        done = self.settings
+        counted = ("n_rows", "n_features", "n_queries", "n_pairs")
+        facts = [(name[2:].capitalize(), done[name]) for name in counted]
+        facts += [("Models", len(self.models)), ("Folds", done["n_folds"] * done["n_repeats"])]
+        names = ["model", "repeat", "fold", "params", "fit_seconds", *self.metrics]
+        cells = zip(*(self.scores[name].tolist() for name in names), strict=True)
+        against = [self._against(name) for name in self.metrics]
+        return Page(
+            facts=[*facts, ("Seed", done["seed"])],
+            table=self.means(),
+            metrics=self.metrics,
+            reference=self.reference,
+            units=done["units"],
+            against=[each for each in against if each.differences],
+            all_pairs=[each for name in self.metrics for each in self._tests(name)],
+            tried=[(name, text) for name, text in done["tried"].items() if text],
+            cells=list(cells),
+        )
+
+    def _against(self, metric: str) -> Against:
+        """Return the tests of the reference against each other model, and how units differ."""
+        first, values = self.reference, self.units[metric]
+        others = [self.models[at] for at in self.order() if self.models[at] != first]
+        found = [] if first is None else [self.between(metric, first, name) for name in others]
+        tested = [each for each in found if each is not None]
+        counts = []
+        for each in tested:
+            one, other = values[each.model], values[each.other]
+            counts.append([int(np.sum(sign)) for sign in (one > other, one == other, one < other)])
+        return Against(metric, tested, counts)
+
     def __repr__(self) -> str:
-        return markdown(self)
+        return markdown(self.means())
 
     def _repr_html_(self) -> str:
-        return html_table(self)
+        return html_table(self.means())
 
 
-def results_of(
-    task: Task,
-    models: Sequence[str],
-    cells: Sequence[Cell],
-    settings: Mapping[str, Any],
-    *,
-    n_resamples: int,
-    interrupted: bool,
-) -> ComparisonResults:
-    """Return the tables of finished cells."""
-    by_queries = settings["units"] == "queries"
-    ratio = None if by_queries else test_ratio(task.folds)
-    found: list[Difference] = []
-    units = {
-        metric: _by_query(cells, metric) if by_queries else _by_fold(task, cells, metric)
-        for metric in task.metrics
-    }
-    for metric in task.metrics:
-        found += differences_of(
-            metric,
-            units[metric],
-            baseline=settings["baseline"],
-            ratio=ratio,
-            n_resamples=n_resamples,
-            seed=task.seed,
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the end of a file's name; raise a PairrankError if it is not known."""
+    suffix, known = Path(path).suffix.lower(), (*_TEXT_FILES, *_TABLE_FILES)
+    if suffix not in known:
+        raise PairrankError(
+            f"{os.fspath(path)}: a comparison is written to a file that ends in {', '.join(known)}"
         )
-    return ComparisonResults(
-        models=list(models),
-        metrics=list(task.metrics),
-        scores=_scores(cells, task.metrics),
-        queries=_queries(task, cells),
-        summary=_summary(models, cells, task.metrics),
-        differences=_columns(found, Difference._fields),
-        units=units,
-        settings=dict(settings),
-        interrupted=interrupted,
-    )
+    return suffix
 
 
-def _columns(records: Sequence[Any], names: Sequence[str]) -> Columns:
-    kind = None if records else str
-    return {name: np.array([getattr(each, name) for each in records], kind) for name in names}
+def _listed(values: Any) -> list[Any]:
+    return [
+        None if isinstance(each, float) and not math.isfinite(each) else each
+        for each in values.tolist()
+    ]
 
 
-def text_of(params: Mapping[str, Any]) -> str:
-    """Return parameters as text, "alpha=0.1, C=1"."""
-    shown = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in params.items()}
-    return ", ".join(f"{name}={value}" for name, value in shown.items())
+def _arrow(metric: str) -> str:
+    """Return the mark of a metric of which lower is better."""
+    return "" if metric_named(metric).greater_is_better else " ↓"
 
 
-def _scores(cells: Sequence[Cell], metrics: Sequence[str]) -> Columns:
-    table = _columns(cells, ("model", "repeat", "fold", "n_train", "n_test"))
-    table["params"] = np.array([text_of(cell.params) for cell in cells])
-    table |= _columns(cells, SECONDS)
-    for metric in metrics:
-        table[metric] = np.array([cell.values.get(metric, np.nan) for cell in cells])
-    table["warnings"] = np.array(["; ".join(cell.warnings) for cell in cells])
-    return {**table, "reason": np.array([cell.reason for cell in cells])}
+def _shown(number: float, form: str) -> str:
+    return NONE if math.isnan(number) else f"{number:{form}}"
 
 
-def _queries(task: Task, cells: Sequence[Cell]) -> Columns:
-    sizes = [len(cell.queries) for cell in cells]
-    codes = [code for cell in cells for code in cell.queries]
-    table = {
-        name: np.repeat(values, sizes)
-        for name, values in _columns(cells, ("model", "repeat", "fold")).items()
-    }
-    table["qid"] = task.query_names[np.array(codes, dtype=int)]
-    for metric in task.metrics:
-        joined = [value for cell in cells for value in cell.by_query.get(metric, [])]
-        table[metric] = np.array(joined, dtype=np.float64)
-    return table
+def _mean(mean: float, sd: float, has_sd: bool) -> str:
+    """Return a mean with its standard deviation, if there is one."""
+    deviation = f" ± {sd:.2g}" if has_sd and not math.isnan(sd) else ""
+    return NONE if math.isnan(mean) else f"{mean:.4g}{deviation}"
 
 
-def _summary(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str]) -> Columns:
-    own = {name: [cell for cell in cells if cell.model == name] for name in models}
-    done = [[cell for cell in own[name] if not cell.reason] for name in models]
-    table: Columns = {"model": np.array(models), "n_folds": np.array([len(each) for each in done])}
-    for metric in metrics:
-        values = [np.array([cell.values[metric] for cell in each]) for each in done]
-        values = [each[~np.isnan(each)] for each in values]
-        table[metric] = np.array([each.mean() if each.size else np.nan for each in values])
-        with np.errstate(invalid="ignore", over="ignore"):
-            table[f"{metric}_sd"] = np.array(
-                [each.std(ddof=1) if each.size > 1 else np.nan for each in values]
-            )
-    for name in SECONDS:
-        seconds = [[getattr(cell, name) for cell in each] for each in done]
-        table[name] = np.array([np.median(each) if each else np.nan for each in seconds])
-    table["params"] = np.array([_most_frequent(each) for each in done])
-    reasons = [[cell.reason for cell in own[name] if cell.reason] for name in models]
-    table["reason"] = np.array([_joined(list(dict.fromkeys(each))) for each in reasons])
-    return table
-
-
-def _joined(reasons: Sequence[str]) -> str:
-    """Return the first of different reasons, and how many more there are."""
-    more = (
-        f" (and {len(reasons) - 1} other reason{'s' * (len(reasons) > 2)})"
-        if len(reasons) > 1
-        else ""
-    )
-    return f"{reasons[0]}{more}" if reasons else ""
-
-
-def _most_frequent(cells: Sequence[Cell]) -> str:
-    counted = Counter(text_of(cell.params) for cell in cells).most_common(1)
-    return counted[0][0] if counted else ""
-
-
-def _by_query(cells: Sequence[Cell], metric: str) -> dict[str, FloatArray]:
-    """Return each model's values per query, means over repeats; NaN where a query does not count.
-
-    Models without a finished cell are left out.
-    """
-    n_queries = 1 + max((code for cell in cells for code in cell.queries), default=-1)
-    sums: dict[str, FloatArray] = {}
-    for cell in cells:
-        if not cell.reason:
-            total = sums.setdefault(cell.model, np.zeros((2, n_queries)))
-            values = np.array(cell.by_query[metric])
-            counted = ~np.isnan(values)
-            places = np.array(cell.queries)[counted]
-            total[:, places] += [values[counted], np.ones(places.size)]
-    return {
-        name: np.divide(total, count, out=np.full(n_queries, np.nan), where=count > 0)
-        for name, (total, count) in sums.items()
-    }
-
-
-def _by_fold(task: Task, cells: Sequence[Cell], metric: str) -> dict[str, FloatArray]:
-    """Return each model's values per fold; NaN where it has none."""
-    places = {(fold.repeat, fold.fold): at for at, fold in enumerate(task.folds)}
-    values: dict[str, FloatArray] = {}
-    for cell in cells:
-        if not cell.reason:
-            own = values.setdefault(cell.model, np.full(len(places), np.nan))
-            own[places[cell.repeat, cell.fold]] = cell.values[metric]
-    return values
-
-
-def _turned(found: Difference) -> Difference:
-    """Return a difference with the models exchanged."""
-    return found._replace(
-        model=found.other,
-        other=found.model,
-        difference=-found.difference,
-        low=-found.high,
-        high=-found.low,
-    )
+def _p(found: Difference | None) -> str:
+    """Return the adjusted p-value of a difference."""
+    return NONE if found is None else _shown(found.adjusted_p_value, ".2g")

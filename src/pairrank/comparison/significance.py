@@ -42,6 +42,16 @@ class Difference(NamedTuple):
     p_value: float
     adjusted_p_value: float
 
+    def turned(self) -> Difference:
+        """Return the difference with the models exchanged."""
+        return self._replace(
+            model=self.other,
+            other=self.model,
+            difference=-self.difference,
+            low=-self.high,
+            high=-self.low,
+        )
+
 
 def differences_of(
     metric: str,

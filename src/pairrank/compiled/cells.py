@@ -135,18 +135,3 @@ def read_values(scores, code, scale, per_h, position, first, last, at, place, ta
             flat, here = table[side], out[side, start:]
             for i in range(len(own)):
                 here[i] += scale * flat[np.int64(at[i])]
-
-
-@compiled
-def cells_outside(scores, per_h, start, stop, most):
-    """Return the cells of the rows outside the cells start to stop - 1, at most `most` + 1."""
-    found = np.empty(most + 1, np.int64)
-    n = 0
-    for i in range(len(scores)):
-        cell = math.floor(scores[i] * per_h)
-        if cell < start or cell >= stop:
-            found[n] = np.int64(cell)
-            n += 1
-            if n > most:
-                break
-    return found[:n]

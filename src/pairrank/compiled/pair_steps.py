@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled._lanes import one_product
+from pairrank.compiled.products import LANES, inner_product
 
 HINGE, SQUARED_HINGE, LOGISTIC, PROBIT = range(4)
 
@@ -58,15 +58,14 @@ def dense_steps(X, winners, losers, loss, margin, rates, shrinkage, shares, v, t
     after it to `total`.
     """
     size = v.size
-    difference, past, products = np.empty(size), np.zeros(size), np.empty(2)
+    difference, past, lanes = np.empty(size), np.zeros(size), np.empty(LANES)
     scale, running = 1.0, 0.0
     for k in range(winners.size):
         first, second = X[winners[k]], X[losers[k]]
         for j in range(size):
             difference[j] = np.float64(first[j]) - np.float64(second[j])
-        one_product(difference, 0, size, v, size, products, 0)
-        one_product(difference, 0, size, difference, size, products, 1)
-        d, square = scale * products[0], products[1]
+        d = scale * inner_product(difference, v, lanes)
+        square = inner_product(difference, difference, lanes)
         scale *= shrinkage[k]
         if scale < _LEAST_SCALE:
             settle(v, past, total, scale, running)

@@ -37,19 +37,6 @@ def margins(below, above, width):
 
 
 @compiled
-def value_of(below, above, width):
-    """Return the smoothed cost of a row of cost 1."""
-    low, high = margins(below, above, width)
-    slack = 0.5 * width * (1.0 / low + 1.0 / high)
-    value = slack * slack
-    if low < math.inf:
-        value -= width * math.log(low)
-    if high < math.inf:
-        value -= width * math.log(high)
-    return value
-
-
-@compiled
 def smooth_rows(below, above, width, out):
     """Set `out` (8, n) to values, multipliers, sides, cross and drifts of rows of cost 1."""
     for i in range(len(below)):
@@ -70,22 +57,6 @@ def smooth_rows(below, above, width, out):
         out[3, i], out[4, i] = 2.0 * share * stiff, 2.0 * share * stiffer
         out[5, i] = share * stiff * stiffer
         out[6, i], out[7, i] = inverse - stiff * rise, other - stiffer * rise
-
-
-@compiled
-def add_values(scores, slopes, of_row, cost, limits, steps, width, lengths, values):
-    """Add the smoothed cost at each length of a step to `values`, (n_lengths,).
-
-    The scores are scores + length * slopes, the limits (2, n_groups) limits + length * steps.
-    """
-    for k in range(len(lengths)):
-        length, total = lengths[k], 0.0
-        for i in range(len(scores)):
-            at, g = scores[i] + length * slopes[i], of_row[i]
-            below = limits[0, g] + length * steps[0, g] - at
-            above = at - limits[1, g] - length * steps[1, g]
-            total += cost[i] * value_of(below, above, width)
-        values[k] += total
 
 
 @compiled

@@ -5,7 +5,7 @@ inserted at their level's leaf, and the sums right of a leaf are read on the way
 Node m has the children 2m and 2m + 1, so there are no pointers. A node does not hold the sum of its
 scores, as in the paper, but of their distances to the score inserted last, which are never
 negative: nothing cancels, and one huge score costs the others no digits (see
-`pairrank.compiled.sorted_edges`). Level counting keeps one such node per level, and no tree.
+`pairrank.compiled.merges`). Level counting keeps one such node per level, and no tree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.sorted_blocks import excess
+from pairrank.compiled.pair_runs import excess
 
 
 @compiled
@@ -49,10 +49,10 @@ def _read(nodes, at, score, margin, upwards, sums):
 
 @compiled
 def sums_by_sweeps(
-    by_tree, ranges, scale, scores, level, n_levels, weight, margin, squared, moments, plus, minus,
-    result,
+    by_tree, ranges, scale, places, scores, level, n_levels, winner, loser, margin, squared,
+    moments, sums,
 ):  # fmt: skip
-    """Add every pair of full graphs to `result` and return the value.
+    """Add every pair of full graphs to `sums` and return the cost; see `pair_runs`.
 
     Parameters
     ----------
@@ -61,59 +61,61 @@ def sums_by_sweeps(
     ranges : ndarray of int64, shape (n_queries, 2)
         The rows of each query, ascending by score.
     scale : ndarray of shape (n_queries,)
-        The factor of each query's value.
-    scores, level, weight : ndarray of shape (n_rows,)
-        `weight` is empty if all are 1.
+        A factor on each query's pairs.
+    places : ndarray of int32, shape (n_rows,)
+        The place in the layout of each row in the order of the scores.
+    scores, level, winner, loser : ndarray of shape (n_rows,)
+        In the layout.
     n_levels : ndarray of int64, shape (n_queries,)
         The levels of a query's rows go from 0 to n_levels - 1.
     margin : float
     squared : bool
     moments : bool
-        Sum the value too; otherwise only weights, whatever their sign.
-    plus, minus, result
-        As in `sums_in_blocks`, in the order of `scores`.
+        Sum the cost too; otherwise only values, whatever their sign.
+    sums : ndarray of shape (2, n_rows)
+        In the layout.
 
     Notes
     -----
     O(rows log levels) by a tree, else O(rows * levels): two sweeps.
     """
     nodes = np.zeros((2 * _first_leaf(n_levels.max()), 4))
-    sums = np.zeros(3)
+    found = np.zeros(3)
     value = 0.0
     for query in range(len(ranges)):
         low, high = ranges[query, 0], ranges[query, 1]
         leaf = _first_leaf(n_levels[query])
         for upwards in (True, False):
             nodes[: 2 * leaf] = 0.0
-            entering = row = low if upwards else high - 1
+            entering = at_row = low if upwards else high - 1
             step = 1 if upwards else -1
+            others = winner if upwards else loser
             for _ in range(high - low):
+                row = places[at_row]
                 score = scores[row]
                 while low <= entering < high:
-                    other = scores[entering]
+                    other = scores[places[entering]]
                     over = excess(margin, other, score) if upwards else excess(margin, score, other)
                     if not over > 0.0:
                         break
-                    w = weight[entering] if len(weight) else 1.0
-                    at = leaf + level[entering]
+                    at = leaf + level[places[entering]]
                     while at > 0:
-                        _insert(nodes, at, other, w, moments)
+                        _insert(nodes, at, other, others[places[entering]], moments)
                         at = at // 2 if by_tree else 0
                     entering += step
-                sums[:] = 0.0
+                found[:] = 0.0
                 if by_tree:
                     at = leaf + level[row]
                     while at > 1:
                         if (at % 2 == 0) == upwards:
-                            _read(nodes, at ^ 1, score, margin, upwards, sums)
+                            _read(nodes, at ^ 1, score, margin, upwards, found)
                         at //= 2
                 else:
                     first = level[row] + 1 if upwards else 0
                     for at in range(first, n_levels[query] if upwards else level[row]):
-                        _read(nodes, leaf + at, score, margin, upwards, sums)
-                result[row] += (plus if upwards else minus) * sums[1 if squared else 0]
+                        _read(nodes, leaf + at, score, margin, upwards, found)
+                sums[1 if upwards else 0, row] += scale[query] * found[1 if squared else 0]
                 if upwards and moments:
-                    w = weight[row] if len(weight) else 1.0
-                    value += scale[query] * w * sums[2 if squared else 1]
-                row += step
+                    value += scale[query] * loser[row] * found[2 if squared else 1]
+                at_row += step
     return value

@@ -63,13 +63,13 @@ def _add_sparse(codes, rows, zero, potential, sums):
 
 
 @compiled
-def _best_threshold(sums, n_values, has_missing, default, enough):
+def _best_threshold(sums, n_values, has_missing, enough):
     """Return (r, code, missing) of the threshold of largest |r|; h is 1 above the code.
 
     The first |r| from `enough` on ends the search.
 
     `sums` (n_values + 1,) are potentials by code, those of missing values last. `missing` is h
-    there: 0 or 1, whichever is better, with `default`; else, and if no value is missing, 1/2.
+    there: 0 or 1, whichever is better; 1/2 if no value is missing.
     """
     absent = sums[n_values]
     best, best_code, best_missing = 0.0, -1, 0.5
@@ -77,7 +77,7 @@ def _best_threshold(sums, n_values, has_missing, default, enough):
     for code in range(n_values - 2, -2 if has_missing else -1, -1):
         above += sums[code + 1]
         for choice in range(2):
-            missing = float(choice) if default and has_missing else 0.5
+            missing = float(choice) if has_missing else 0.5
             r = above + missing * absent
             if abs(r) > abs(best):
                 best, best_code, best_missing = r, code, missing
@@ -87,30 +87,15 @@ def _best_threshold(sums, n_values, has_missing, default, enough):
 
 
 @compiled
-def _graded(sums, n_values, has_missing, values, default):
-    """Return (r, code, missing) of the ranking whose h is the value of each code."""
-    absent = sums[n_values]
-    present = 0.0
-    for code in range(n_values):
-        present += sums[code] * values[code]
-    if not default or not has_missing:
-        return present + 0.5 * absent, 0, 0.5
-    if abs(present + absent) > abs(present):
-        return present + absent, 0, 1.0
-    return present, 0, 0.0
-
-
-@compiled
 def best_of_features(
-    first, last, codes, rows, starts, zero, n_values, has_missing, value_start, values, default,
-    enough, potential, edges, best_code, best_missing,
+    first, last, codes, rows, starts, zero, n_values, has_missing, enough, potential, edges,
+    best_code, best_missing,
 ):  # fmt: skip
     """Write the best weak ranking of the features from `first` up to `last`.
 
     Dense codes are (n_features, n_rows), with empty `rows`; sparse ones (1, n_entries), the entries
-    of feature j from starts[j] up to starts[j + 1]. `values` are h by code of graded rankings, from
-    value_start[j] on; empty for thresholds. The first |r| of a feature from `enough` on is taken.
-    Costs O(rows) per feature, or O(entries).
+    of feature j from starts[j] up to starts[j + 1]. The first |r| of a feature from `enough` on is
+    taken. Costs O(rows) per feature, or O(entries).
     """
     for feature in range(first, last):
         n = n_values[feature]
@@ -120,33 +105,22 @@ def best_of_features(
             _add_sparse(codes[0, part], rows[part], zero[feature], potential, sums)
         else:
             _add_dense(codes[feature], potential, sums)
-        if len(values):
-            start = value_start[feature]
-            found = _graded(sums, n, has_missing[feature], values[start : start + n], default)
-        else:
-            found = _best_threshold(sums, n, has_missing[feature], default, enough)
+        found = _best_threshold(sums, n, has_missing[feature], enough)
         edges[feature], best_code[feature], best_missing[feature] = found
 
 
 @compiled
-def add_rankings(X, features, lower, upper, missing, alphas, scores):
+def add_rankings(X, features, thresholds, missing, alphas, scores):
     """Add every weak ranking of the rows of X to their scores, in the order of the rankings.
 
-    h is 0 up to `lower`, 1 from `upper` on, and a line between; where both are equal it is
-    1 above them. Costs O(rows rankings).
+    h is 1 above the threshold and else 0. Costs O(rows rankings).
     """
     for row in range(len(X)):
         total = scores[row]
         for at in range(len(features)):
             value = np.float64(X[row, features[at]])
+            h = 1.0 if value > thresholds[at] else 0.0
             if value != value:
                 h = missing[at]
-            elif lower[at] == upper[at]:
-                h = 1.0 if value > lower[at] else 0.0
-            else:
-                low, high = lower[at], upper[at]
-                unit = 0.5 if max(-low, high) > 1.0 else 1.0  # halves avoid an overflow
-                value = min(max(value, low), high)
-                h = (unit * value - unit * low) / (unit * high - unit * low)
             total += alphas[at] * h
         scores[row] = total

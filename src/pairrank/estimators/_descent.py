@@ -197,9 +197,7 @@ def _solver(loss: PairLoss, method: Method, line: StepLength | None) -> Solver:
     """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
     if method.solver == "bundle" or not loss.smooth:
         return Bundle()
-    if not values_agree(loss):
-        return NonlinearCG(search="gradient", step_length=line)
-    if method.solver == "ncg":
+    if method.solver == "ncg" or not values_agree(loss):
         return NonlinearCG(step_length=line)
     if method.solver == "tron" or line is None:
         return Tron()

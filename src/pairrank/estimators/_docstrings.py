@@ -40,8 +40,8 @@ max_iter : int, default 1000
     The largest number of iterations: Newton steps, conjugate gradients, cutting planes, or rounds
     of stochastic steps.
 learning_rate : "sgd" or "pegasos", default "sgd"
-    The step lengths of ``solver="sgd"`` and of `partial_fit`: eta0/sqrt(1 + t/1000) for step t, or
-    Pegasos' 1/(lambda t), which suits strong regularisation. The objective per unit of pair weight
+    The step lengths of ``solver="sgd"``: eta0/sqrt(1 + t/1000) for step t, or Pegasos'
+    1/(lambda t), which suits strong regularisation. The objective per unit of pair weight
     is lambda/2 |w|^2 + the mean loss. Steps are shortened so that none leaps over the minimum for
     its pair. Pairs are drawn in proportion to their weights. An iteration draws as many pairs as
     there are rows (or comparisons) and computes the objective of every pair. The fit ends when the
@@ -61,8 +61,6 @@ random_state : int, RandomState or None, default None
     "nystroem". None is a fixed seed, so that two fits agree.
 coef_ : ndarray of shape (n_features,), float64
     The weights; with a kernel, those of its features.
-n_steps_ : int
-    The number of pairs that `partial_fit` drew, of all batches.
 n_iter_ : int
     Iterations taken; with several targets, the most of any target; 1 for a direct solution.
 best_iteration_ : int

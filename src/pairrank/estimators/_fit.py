@@ -42,16 +42,10 @@ Solve = Callable[[Any, Any, Any], Any]
 
 _OPTIONAL = (
     *("gap_", "validation_scores_", "limit_qid_"),
-    *("coef_cov_", "standard_errors_", "flat_directions_", "n_steps_", "_stream"),
+    *("coef_cov_", "standard_errors_", "flat_directions_"),
     "partial_coef_",
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
-
-FITTED = (
-    *(*_OPTIONAL, "feature_map_", "objective_", "best_iteration_", "status_", "history_"),
-    *("n_queries_", "n_ties_"),
-)
-"""Attributes of a fit that `partial_fit` does not set."""
 
 _TINY = 1e-100
 """Weights below this may have scores of 0 by underflow."""

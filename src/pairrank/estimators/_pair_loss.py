@@ -82,7 +82,7 @@ class PairLossRanker(SolvedRanker):
         if self.solver == "sgd":
             raise PairrankError(
                 'solver="sgd" draws pairs from all rows, so it needs them in memory: use '
-                'solver="auto", or call partial_fit with one block after another'
+                'solver="auto"'
             )
 
     def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:

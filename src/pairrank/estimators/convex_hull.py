@@ -20,6 +20,7 @@ from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.objective import HullObjective
+from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
@@ -229,7 +230,7 @@ class ConvexHullRanker(SolvedRanker):
                 return _limits_at(coef, limits, objective, preferences)
 
             found = minimize_with_limits(
-                objective,
+                LimitRows(objective),
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 callback=None if callback is None else converted,
@@ -365,5 +366,5 @@ def _check_edges(levels: Levels) -> None:
     if n_edges > _MOST_EDGES:
         raise PairrankError(
             f'graph="full" has {n_edges} edges between the classes of y, at most {_MOST_EDGES} '
-            'can be kept: use graph="chain", or bins of y (pairrank.datasets.discretize)'
+            'can be kept: use graph="chain", or bins of y (numpy.digitize)'
         )

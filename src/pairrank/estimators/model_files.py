@@ -10,12 +10,12 @@ import numpy as np
 
 from pairrank.estimators import RANKERS, ranker_named
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
+from pairrank.io.model_file import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph, as_graph
 
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
-    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_steps_", "n_estimators_"], int),
+    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_estimators_"], int),
     **dict.fromkeys(["objective_", "gap_", "lower_bound_", "C_", "epsilon_", "nu_"], float),
     "status_": str,
 }
@@ -25,14 +25,7 @@ COLUMNS = "columns"
 """The name of the columns by role among the information on the fit."""
 
 _ZERO_BASED = "zero_based"
-USER_RANKERS = "UserRankers"
-"""What a file of rankers by user holds; `pairrank.recommend` reads it."""
 CLASSIFIER = "PairwiseClassifier"
-_LOADERS = {
-    USER_RANKERS: ("rankers by user", "pairrank.recommend.UserRankers.load"),
-    CLASSIFIER: ("a classifier", "pairrank.PairwiseClassifier.load; its `ranker_` is a ranker"),
-}
-"""What files hold that are not of a ranker, and what reads them."""
 
 _MAP = "feature_map_"
 """The attribute with the features of a kernel, and the prefix of the names of their arrays."""
@@ -71,7 +64,7 @@ _RANKINGS = "rankings_"
 
 _RANKING_ARRAYS = {
     "features": _ArraySpec("i", "r"),
-    **dict.fromkeys(["lower", "upper"], _ArraySpec("f", "r", finite=False)),
+    "thresholds": _ArraySpec("f", "r", finite=False),
     **dict.fromkeys(["missing", "alphas"], _ArraySpec("f", "r")),
 }
 """r: rounds."""
@@ -196,8 +189,11 @@ def _are_texts(columns: Any) -> bool:
 def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
     """Return a new ranker of a class and parameters as `unfitted_of` gave them."""
     if name not in RANKERS:
-        if name in _LOADERS:
-            raise FileFormatError("{}: the file holds {}; use {}".format(path, *_LOADERS[name]))
+        if name == CLASSIFIER:
+            raise FileFormatError(
+                f"{path}: the file holds a classifier; use pairrank.PairwiseClassifier.load; its "
+                "`ranker_` is a ranker"
+            )
         raise FileFormatError(
             f"{path}: the model is a {name}, which this version of pairrank does not "
             "know; install a newer one"
@@ -300,10 +296,10 @@ def _restore_rankings(estimator: Any, record: ModelRecord, sizes: dict[str, int]
             raise PairrankError(f"the {key} of its weak rankings are missing")
         _check_array(key, record.arrays[_RANKINGS + key], form, sizes)
     rankings = Rankings(*(record.arrays[_RANKINGS + key] for key in Rankings._fields))
-    features, ends = rankings.features, np.stack([rankings.lower, rankings.upper])
+    features, thresholds = rankings.features, rankings.thresholds
     if features.size and not 0 <= features.min() <= features.max() < sizes["p"]:
         raise PairrankError("a weak ranking has a feature that is out of range")
-    if not (np.isfinite(ends).all(axis=0) | (ends == -np.inf).all(axis=0)).all():
+    if not (np.isfinite(thresholds) | (thresholds == -np.inf)).all():
         raise PairrankError("a threshold of its weak rankings is infinite")
     estimator.rankings_ = rankings
 

@@ -27,8 +27,6 @@ from pairrank.preferences import Pairs, Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
 from pairrank.rank_boost.rankings import Rankings
 
-_LEAST_SMOOTHING = 1e-50
-"""With it alpha is at most 116, so that the weights of pairs stay finite."""
 _EQUAL_SCORES = (
     "no weak ranking orders the weighted pairs better than chance, so every row has the same "
     "score: features are constant within queries, or independent of the preferences"
@@ -43,36 +41,16 @@ class RankBoost(BaseRanker):
               \min \sum_{(i, j)} w_{ij} e^{-(H(x_i) - H(x_j))}
 
     over all preferences (i, j), i preferred to j. Each round adds one weak ranking h of one
-    feature: a threshold (1 above it, else 0), or the feature itself, scaled to [0, 1]. It is the
-    one with the largest edge \|r\|, where r is the sum over pairs of D (h(x_i) - h(x_j)) and D are
-    the terms of the loss, normalised. The loss separates into exp(-H_i) and exp(H_j), so that a
-    round never sees the pairs: r is the sum over rows of h times a potential. The paper has this
-    for two levels only (its RankBoost.B); here it holds for any order graph, queries and weights.
+    feature, a threshold (1 above it, else 0). It is the one with the largest edge \|r\|, where r is
+    the sum over pairs of D (h(x_i) - h(x_j)) and D are the terms of the loss, normalised. The loss
+    separates into exp(-H_i) and exp(H_j), so that a round never sees the pairs: r is the sum over
+    rows of h times a potential. The paper has this for two levels only (its RankBoost.B); here it
+    holds for any order graph, queries and weights.
 
     Parameters
     ----------
     n_estimators : int, default 100
         The number of rounds.
-    alpha_method : "second", "third" or "newton", default "second"
-        How alpha follows from h, by the paper's second or third method or exactly. "second" is
-        0.5 ln(W+/W-), with the weights of the pairs that h puts right and wrong: the least loss if
-        h is 0 or 1. "third" is 0.5 ln((1 + r)/(1 - r)), the least of a bound, never larger.
-        "newton" is the least loss for any h; with thresholds it equals "second", which also takes
-        it where a row abstains.
-    weak_ranking : "threshold" or "graded", default "threshold"
-        Thresholds between the values of a feature, or the feature itself, scaled to [0, 1] by its
-        range in the training rows (later values beyond it count as its ends).
-    binning : "auto", "exact" or int, default "auto"
-        The thresholds to try: "exact" is every one between two distinct values. An int, 2 to 256,
-        puts the values of a feature into so many bins of about equal weight, missing values in one
-        of their own. "auto" is "exact" up to 65,536 rows, then 256 bins. Graded rankings take
-        exact values always.
-    missing : "default" or "abstain", default "default"
-        h of missing values (NaN): the better of 0 and 1 (the paper's q_def), or 1/2, halfway.
-        A feature without missing values in training has 1/2 for later ones.
-    smoothing : float, default 1e-3
-        Added to W+ and W-, shares of all pairs, so that alpha is finite where h makes no mistake
-        (then 3.5 by default); at least 1e-50.
     early_stopping : bool, default False
         Keep the rounds up to the best validation score, and stop `patience` rounds after it. `fit`
         takes X_val and y_val; without them it draws validation rows.
@@ -91,9 +69,8 @@ class RankBoost(BaseRanker):
     Attributes
     ----------
     rankings_ : Rankings
-        The weak rankings kept, as arrays of one entry per round: `features`, `lower`, `upper`,
-        `missing` and `alphas`. h is 0 up to `lower` and 1 from `upper` on; both are the threshold
-        where they are equal (then h is 1 above it), -inf for one below every value.
+        The weak rankings kept, as arrays of one entry per round: `features`, `thresholds` (-inf
+        for one below every value), `missing` (h of a missing value) and `alphas`.
     n_estimators_ : int
         The number of rounds kept.
     n_iter_, best_iteration_ : int
@@ -127,19 +104,23 @@ class RankBoost(BaseRanker):
     A pair weighs the product of its rows' weights (`sample_weight`, and `winner_weight` of the
     winner, `loser_weight` of the loser). Weight 2 equals the row twice, 0 its absence.
 
-    The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
-    rounding, the loss is least over all sums of the weak rankings, and rounds end.
+    Up to 65,536 rows every threshold between two distinct values is tried; beyond, the values of a
+    feature are put into 256 bins of about equal weight, missing values in one of their own. h of
+    missing values (NaN) is the better of 0 and 1 (the paper's q_def). A feature without missing
+    values in training has 1/2 for later ones.
 
-    h is chosen by \|r\|, as in the paper, for every `alpha_method`; under "second" another h could
-    lower the loss more in one round. "second" ignores the pairs that h ties, so its steps are
-    longer: it needs fewer rounds, and "third" may rank new rows better. (Test accuracy after 100
-    rounds on MQ2008: 0.797 by "third", 0.789 by "second".)
+    alpha follows from h by the paper's second method, 0.5 ln(W+/W-), with the weights of the pairs
+    that h puts right and wrong, as shares of all: the least loss for an h of 0 and 1. 0.001 is
+    added to W+ and W-, so that alpha is finite where h makes no mistake (then 3.5).
+
+    The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
+    rounding, the loss is least over all sums of the weak rankings, and rounds end. h is chosen by
+    \|r\|, as in the paper; another h could lower the loss more in one round.
 
     What the papers that compare with RankBoost say of it holds for lists of pairs, or imputed gaps.
     Raykar et al. 2007 report that it ran out of memory: pairs need not be listed. Cortes et al.
     2007 fill gaps in ratings by medians and count tied scores as mistakes (Eq. 32): scores by
-    thresholds on filled gaps tie often. Left missing, the same ratings gave far fewer mistakes
-    (``impute="missing"`` of `pairrank.recommend`).
+    thresholds on filled gaps tie often. Left missing, the same ratings gave far fewer mistakes.
 
     References
     ----------
@@ -151,18 +132,13 @@ class RankBoost(BaseRanker):
     >>> from pairrank import RankBoost
     >>> X, y, qid = [[0.0], [1.0], [float("nan")], [0.5]], [0, 1, 2, 0], ["a", "a", "b", "b"]
     >>> ranker = RankBoost(10).fit(X, y, qid=qid)
-    >>> ranker.rank(X, qid=qid), ranker.rankings_.lower[0].item()
+    >>> ranker.rank(X, qid=qid), ranker.rankings_.thresholds[0].item()
     (array([2, 1, 1, 2]), 0.75)
     """
 
     _learnt = "rankings_"
     n_estimators: int = 100
     _: KW_ONLY
-    alpha_method: Literal["second", "third", "newton"] = "second"
-    weak_ranking: Literal["threshold", "graded"] = "threshold"
-    binning: Literal["auto", "exact"] | int = "auto"
-    missing: Literal["default", "abstain"] = "default"
-    smoothing: float = 1e-3
     early_stopping: bool = False
     validation_fraction: float = 0.1
     patience: int = 10
@@ -302,16 +278,6 @@ class RankBoost(BaseRanker):
             validation.check_number(value, name, low=1, inclusive=True, integer=True)
         validation.check_choices(self)
         as_graph(self.graph)
-        if isinstance(self.binning, str):
-            validation.check_choice(self.binning, "binning", ("auto", "exact"))
-        else:
-            validation.check_number(self.binning, "binning", low=2, inclusive=True, integer=True)
-            if self.binning > MOST_BINS:
-                raise PairrankError(
-                    f"binning must be at most {MOST_BINS} bins, which one byte numbers (got "
-                    f'{self.binning!r}): use binning="exact" for every threshold'
-                )
-        validation.check_number(self.smoothing, "smoothing", low=_LEAST_SMOOTHING, inclusive=True)
         validation.check_number(self.validation_fraction, "validation_fraction")
         if self.validation_fraction >= 1:
             raise PairrankError(
@@ -319,38 +285,13 @@ class RankBoost(BaseRanker):
             )
         if self.validation_metric is not None:
             metric_named(self.validation_metric)
-        self._check_graded()
-
-    def _check_graded(self) -> None:
-        """Check that the other parameters fit graded rankings."""
-        if self.weak_ranking != "graded":
-            return
-        if self.alpha_method == "second":
-            raise PairrankError(
-                'graded rankings lie between 0 and 1, which alpha_method="second" is not for: use '
-                'alpha_method="newton" (or "third")'
-            )
-        if self.binning not in ("auto", "exact"):
-            raise PairrankError(
-                f"binning={self.binning!r} is for thresholds, and graded rankings take values as "
-                'they are: leave binning="auto"'
-            )
 
     def _rounds(self, rows: Rows, preferences: Preferences) -> Any:
         """Return the rounds over these rows."""
         from pairrank.rank_boost.rounds import Booster
 
-        graded = self.weak_ranking == "graded"
-        n_bins = None if self.binning in ("auto", "exact") else int(self.binning)
-        if self.binning == "auto" and not graded and self.n_rows_ > MOST_EXACT_ROWS:
-            n_bins = MOST_BINS
-        return Booster(
-            encode(rows.X, rows.kept_weight, n_bins, graded=graded),
-            preferences,
-            alpha_method=self.alpha_method,
-            smoothing=float(self.smoothing),
-            abstain=self.missing == "abstain",
-        )
+        n_bins = None if self.n_rows_ <= MOST_EXACT_ROWS else MOST_BINS
+        return Booster(encode(rows.X, rows.kept_weight, n_bins), preferences)
 
     def _watch(self, rows: Rows, held: Rows) -> tuple[Watch, HeldScores]:
         """Return the callback that judges the validation rows, and what follows their scores."""

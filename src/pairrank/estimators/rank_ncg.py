@@ -67,7 +67,7 @@ class RankNCG(PairProbabilities, StochasticRanker):
     Attributes
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
-    n_rows_, n_queries_, n_ties_, n_steps_
+    n_rows_, n_queries_, n_ties_
     coef_cov_ : ndarray of shape (n_features, n_features)
         The covariance of `coef_`, where `covariance` asks for it and the fit was not interrupted.
     standard_errors_ : ndarray of shape (n_features,)

@@ -1,32 +1,26 @@
-"""Tables read by pyarrow from CSV or Parquet, with the place of each error."""
+"""Tables of pyarrow, with the place of each error, and the content of Parquet files."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._csv_records import REMEDY, CsvRecords
-from pairrank.io._streams import ReadingCallback
 from pairrank.io.rows import (
     is_finite,
     is_word,
     listed,
     may_be_rounded,
     names_of,
-    number,
     refuse_merged_labels,
 )
 
 _MAGIC = b"PAR1"
-_UNIT_SEPARATOR = "\x1f"
-RECORDS_SEEN = 100
-"""The records of CSV text that show which columns may hold text."""
+REMEDY = "impute a value, drop the row, or drop the column"
 
 
 class Table:
@@ -214,119 +208,3 @@ class ParquetData:
             yield
         except (pa.ArrowException, OSError, ValueError) as error:
             raise FileFormatError(f"{self.name}: the Parquet file is damaged ({error})") from error
-
-
-class _Reported(io.BytesIO):
-    """Bytes in memory; a callback hears how many of them have been read."""
-
-    def __init__(self, data: bytes, callback: ReadingCallback) -> None:
-        super().__init__(data)
-        self._callback, self._size = callback, len(data)
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Read some bytes and report the position."""
-        block = super().read(size)
-        self._callback(self.tell(), self._size, 0)
-        return block
-
-
-class CsvText:
-    """CSV text: its first record, its columns, and the line of an error.
-
-    pyarrow reads in parallel and does not report lines. If it refuses the text, or a value is not
-    finite, the text is read again record by record to find the line.
-
-    The text is UTF-8; blank lines are ignored. A separator of one character allows cells in double
-    quotes, a longer one does not. `first` has the cells of the first record, none if there is none;
-    `first_line` is the line where it ends. `callback` is called while pyarrow reads the text.
-    """
-
-    def __init__(
-        self,
-        data: bytes,
-        name: str,
-        separator: str = ",",
-        callback: ReadingCallback | None = None,
-    ) -> None:
-        self.callback = callback
-        self.data = data.removeprefix(b"\xef\xbb\xbf")
-        self.name = name
-        self.quotes = len(separator) == 1
-        if not self.quotes:
-            if _UNIT_SEPARATOR.encode() in data:
-                raise FileFormatError(f"{name} holds the control character 31; remove it")
-            self.data = self.data.replace(separator.encode(), _UNIT_SEPARATOR.encode())
-        self.separator = separator if self.quotes else _UNIT_SEPARATOR
-        self.records = CsvRecords(
-            lambda: contextlib.nullcontext(io.BytesIO(self.data)),
-            name,
-            self.separator,
-            quotes=self.quotes,
-        )
-        self.first_line, self.first = next(self.records.read(), (0, []))
-
-    def table(
-        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
-    ) -> Table:
-        """Return the columns `numbers` as float64 and `texts` as strings.
-
-        `header` names all columns of the text; with `skip` the first record is the header.
-        """
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        def explain() -> None:
-            self.records.explain(header, numbers, skip=skip)
-
-        if self.quotes and self.data.count(b'"') % 2:
-            explain()
-        kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
-        if next(self.records.read(skip=skip), None) is None:
-            empty = {column: pa.array([], kind) for column, kind in kinds.items()}
-            return Table(self.name, pa.table(empty), self.records.place(skip=skip))
-        try:
-            found = arrow_csv.read_csv(
-                _Reported(self.data, self.callback)
-                if self.callback
-                else pa.BufferReader(self.data),
-                arrow_csv.ReadOptions(
-                    column_names=list(header), skip_rows=self.first_line if skip else 0
-                ),
-                arrow_csv.ParseOptions(
-                    delimiter=self.separator,
-                    quote_char='"' if self.quotes else False,
-                    newlines_in_values=self.quotes and b'"' in self.data,
-                ),
-                arrow_csv.ConvertOptions(
-                    column_types=kinds, include_columns=list(kinds), null_values=[]
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            explain()
-            raise FileFormatError(f"{self.name}: {error}; correct the file") from error
-        return Table(self.name, found, self.records.place(skip=skip), explain)
-
-    def text_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns in which more cells are words than numbers.
-
-        The first record names the columns. Those without a word in the first records are not read.
-        """
-        import pyarrow.compute as pc
-
-        words: set[str] = set()
-        for _, cells in itertools.islice(self.records.read(skip=True), RECORDS_SEEN):
-            words.update(itertools.compress(self.first, map(is_word, cells)))
-        likely = [column for column in columns if column in words]
-        if not likely:
-            return []
-        table = self.table(self.first, [], likely, skip=True)
-        found = []
-        for column in likely:
-            cells = pc.value_counts(table.columns[column])
-            texts, counts = (cells.field(part).to_pylist() for part in ("values", "counts"))
-            surplus = sum(
-                count * (is_word(text) - (number(text) is not None))
-                for text, count in zip(texts, counts, strict=True)
-            )
-            found += [column] if surplus > 0 else []
-        return found

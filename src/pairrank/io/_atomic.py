@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import glob
 import io
 import os
 import signal
@@ -13,10 +14,16 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import IO, Any
 
 from pairrank.exceptions import FileAccessError
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 STANDARD_STREAM = "-"
 
@@ -70,6 +77,24 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         raise FileAccessError(_sentence(name, error)) from error
 
 
+def delete_leftovers(path: str | os.PathLike[str]) -> None:
+    """Delete the temporary files that killed processes have left beside `path`.
+
+    A process that writes holds a lock on its file, which the system releases when it is killed.
+    """
+    folder, base = os.path.split(os.path.realpath(path))
+    for left in Path(folder).glob(f".{glob.escape(base[:100])}.*.part"):
+        with contextlib.suppress(OSError), open(left, "rb") as file:
+            _lock(file)
+            left.unlink()
+
+
+def _lock(file: IO[Any]) -> None:
+    """Lock a file, or raise an OSError where another process writes it; no locks on Windows."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def refuse_read_only(path: str | os.PathLike[str]) -> None:
     """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace.
 
@@ -114,6 +139,7 @@ def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
             temporary.append(path)
             os.close(descriptor)
             with open(path, mode, **_text_options(mode)) as file:
+                _lock(file)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())

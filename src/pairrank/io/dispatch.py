@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
@@ -106,7 +107,7 @@ def read_rows(
         Columns to leave out: those to drop must exist, those to ignore need not.
     drop_text : bool
         Whether to leave out columns of text as features; False refuses them. In CSV, a column is
-        text if it has more words than numbers.
+        text if its first 100 rows hold more words than numbers.
     query_sizes : str or path-like, optional
         The side file; None looks for one beside a named file.
     n_features : int, optional
@@ -121,7 +122,7 @@ def read_rows(
     callback : callable, optional
         Called while reading with three numbers: the bytes read, the bytes of the file, compressed
         if it is, and the rows; perhaps in another thread. 0 is an unknown number: of bytes for a
-        pipe, of rows for CSV and Parquet. CSV is read, then parsed, each from byte 0 on.
+        pipe, of rows for Parquet.
     **columns : str, optional
         `qid`, `weight`, `winner_weight`, `loser_weight`, `docid`: the columns of queries, of row
         weights, of row weights in the pairs that a row wins and in those that it loses, and of
@@ -147,8 +148,8 @@ def read_rows(
 
     Notes
     -----
-    O(cells). CSV is parsed by pyarrow, in parallel, and read again line by line only to find the
-    place of an error. In addition to X, memory holds the file and its columns.
+    O(cells). CSV is parsed by pyarrow, and read again row by row only to find the line of an error.
+    In addition to X, memory holds the columns, and the content of what is not CSV on a disk.
 
     Examples
     --------
@@ -174,7 +175,8 @@ def read_rows(
         roles = Roles(named, features, drop, ignore, drop_text)
         rows = read_table(source, kind, roles, dtype, callback)
         _check_width(source, rows, n_features)
-    return _with_queries(source, rows, query_sizes)
+    queries = queries_beside(source, query_sizes, rows.X.shape[0], rows.qid)
+    return rows if queries is None else rows._replace(qid=queries)
 
 
 def _read_svmlight(
@@ -212,20 +214,21 @@ def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
         )
 
 
-def _with_queries(source: Any, rows: Rows, query_sizes: Any) -> Rows:
-    """Return rows with the queries of a side file, if it is given, or exists and is needed."""
-    if rows.qid is not None:
+def queries_beside(
+    source: Any, query_sizes: Any, n_rows: int, qid: Any = None
+) -> NDArray[np.int64] | None:
+    """Return the queries of rows without `qid` by the side file that is given, or exists."""
+    if qid is not None:
         if query_sizes is not None:
             raise PairrankError(
                 f"{name_of(source)}: the rows have queries of their own; leave out the rows per "
                 f"query in {query_sizes}"
             )
-        return rows
+        return None
     sizes = query_sizes_of(source) if query_sizes is None else query_sizes
     if sizes is None:
-        return rows
-    queries = queries_of_sizes(read_query_sizes(sizes), rows.X.shape[0], name_of(sizes))
-    return rows._replace(qid=queries)
+        return None
+    return queries_of_sizes(read_query_sizes(sizes), n_rows, name_of(sizes))
 
 
 def write_rows(
@@ -263,13 +266,18 @@ def write_rows(
     FileAccessError
         If the file cannot be written.
     """
-    named = named_columns(columns)
-    kind = format_of(target, format)
-    if kind == "svmlight":
-        from pairrank.io.svmlight_writer import write_svmlight
+    write_blocks(target, [rows], format_of(target, format), named_columns(columns))
 
-        write_svmlight(target, rows)
+
+def write_blocks(
+    target: Any, blocks: Iterable[Rows], format: str, columns: Mapping[str, str]
+) -> None:
+    """Write blocks of rows to one file; see `write_rows`."""
+    if format == "svmlight":
+        from pairrank.io.svmlight_writer import write_lines
+
+        write_lines(target, blocks)
         return
     from pairrank.io.tables import write_table
 
-    write_table(target, rows, kind, named)
+    write_table(target, blocks, format, columns)

@@ -8,7 +8,8 @@ from typing import IO, Any
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
+from pairrank.io._arrow import ParquetData, Table, is_parquet
+from pairrank.io._csv import CsvText
 from pairrank.io._streams import name_of, read_bytes
 from pairrank.io.rows import is_word, listed
 from pairrank.preferences import Pairs

@@ -6,22 +6,18 @@ import contextlib
 import fnmatch
 import glob
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._arrow import Table, is_numeric
-from pairrank.io._block_memory import BlockMemory, Share, StartedBlock
 from pairrank.io.rows import IN_BLOCKS, check_dtype, column_names, named_columns, no_column
 from pairrank.io.tables import Roles, feature_of, features_of, part_of
 
 _ARROW_NAMES = {4: "float", 8: "double"}
 _BATCH_ROWS = 1 << 18
-_BUFFER_BYTES = 1 << 20
-_PART_BYTES = 1 << 22
-"""About so many bytes of a row group are decoded together: they stay in the cache."""
 
 
 class ParquetBlocks:
@@ -56,9 +52,6 @@ class ParquetBlocks:
         If a file is not Parquet or a column is unknown.
     """
 
-    _checks_pages = False
-    """Whether checksums of pages are compared, which costs time and which few files have."""
-
     def __init__(
         self,
         data: Any,
@@ -78,22 +71,24 @@ class ParquetBlocks:
         drop = column_names(drop, "drop")
         is_ours = not hasattr(data, "scanner")
         with self._undamaged():
-            self._dataset = _dataset_of(data, filesystem) if is_ours else data
-            schema = self._dataset.schema
-            self._files = _plain_files(self._dataset) if is_ours else None
+            # opened anew in each pass: a dataset keeps what it has read of the files
+            self._open = (lambda: _dataset_of(data, filesystem)) if is_ours else (lambda: data)
+            opened = self._open()
+            self._schema = schema = opened.schema
+            fragment = next(opened.get_fragments(), None)
+        self._stored = set() if fragment is None else set(fragment.physical_schema.names)
         self.first = list(schema.names)
         self._types = dict(zip(schema.names, schema.types, strict=True))
         roles = Roles(self._columns, features, drop, drop_text=drop_text)
         self.feature_names: list[str] = features_of(self, roles)
         self.n_features = len(self.feature_names)
-        self._places = {name: at for at, name in enumerate(self.feature_names)}
         queries = [column for role, column in self._columns.items() if role == "qid"]
         self._text_queries = bool(self.text_columns(queries))
         self.dtype = self._own_dtype() if dtype is None else check_dtype(dtype)
         width = max(1, self.n_features * self.dtype.itemsize)
         self.batch_rows = batch_rows or max(1, block_bytes // width)
         with self._undamaged():
-            self.n_rows = int(self._dataset.count_rows()) if is_ours else None
+            self.n_rows = int(opened.count_rows()) if is_ours else None
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns that hold something, and neither numbers nor booleans."""
@@ -105,75 +100,43 @@ class ParquetBlocks:
         ]
 
     def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
-        """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller.
-
-        The memory of a block that is no longer in use is used again.
-        """
+        """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller."""
         roles = self._columns if labelled else {}
-        memory = BlockMemory(self.batch_rows, self.n_features, self.dtype)
-        block = self._started(start * self.batch_rows, memory)
+        first = start * self.batch_rows
+        parts: list[Any] = []
+        n_rows = 0
         with self._undamaged():
-            for piece in self._pieces(list(roles.values()), block.first):
-                self._fill(block, piece, memory)
-                if block.n_filled == block.n_rows:
-                    rows = self._finished(block, roles)
-                    block = block.next or self._started(block.first + block.n_rows, memory)
-                    yield rows
-                    del rows
-            if block.n_filled:
-                yield self._finished(block, roles)
-            if self.n_rows is not None and block.first + block.n_filled < self.n_rows:
+            for batch in self._batches(list(roles.values()), first):
+                while batch.num_rows:
+                    parts.append(batch.slice(0, self.batch_rows - n_rows))
+                    n_rows += parts[-1].num_rows
+                    batch = batch.slice(parts[-1].num_rows)
+                    if n_rows == self.batch_rows:
+                        block, parts = self._block(parts, first, roles), []
+                        first, n_rows = first + n_rows, 0
+                        yield block
+                        del block
+                del batch
+            if parts:
+                yield self._block(parts, first, roles)
+            if self.n_rows is not None and first + n_rows < self.n_rows:
                 raise self._changed()
 
-    def _started(self, first: int, memory: BlockMemory) -> StartedBlock:
-        """Return an empty block from row `first` on; without rows if none is left."""
-        left = self.batch_rows if self.n_rows is None else max(0, self.n_rows - first)
-        return StartedBlock(first, memory.take(min(self.batch_rows, left)))
-
-    def _fill(self, block: StartedBlock, piece: _Piece, memory: BlockMemory) -> None:
-        """Copy the rows of a piece to a block, and those for which it has no room to the next."""
-        n_own = min(piece.n_rows, block.n_rows - block.n_filled)
-        shares = [Share(block, block.n_filled, slice(0, n_own))]
-        if n_own < piece.n_rows:
-            block.next = self._started(block.first + block.n_rows, memory)
-            if piece.n_rows - n_own > block.next.n_rows:
-                raise self._changed()
-            shares.append(Share(block.next, 0, slice(n_own, piece.n_rows)))
-        for columns in piece.tables:
-            table = self._table(columns, first=block.first + block.n_filled)
-            others = []
-            for name in columns.column_names:
-                if name not in self._places:
-                    others.append(name)
-                    continue
-                values = self._values(table, name)
-                for share in shares:
-                    share.features[:, self._places[name]] = values[share.rows]
-                del values
-            for share in shares if others else ():
-                rows = columns.select(others).slice(share.rows.start, share.n_rows)
-                share.block.others.append(rows)
-            del columns, table  # the next columns are decoded now
-        for share in shares:
-            share.block.n_filled += share.n_rows
-
-    def _values(self, table: Table, column: str) -> Any:
-        """Return a column of numbers, without checks if it has the dtype of X and no gaps."""
-        cells = table.columns[column]
-        if cells.null_count or str(cells.type) != _ARROW_NAMES[self.dtype.itemsize]:
-            return feature_of(table, column, self.dtype)
-        return cells.to_numpy()
-
-    def _finished(self, block: StartedBlock, roles: Mapping[str, str]) -> tuple[Any, ...]:
+    def _block(self, parts: list[Any], first: int, roles: Mapping[str, str]) -> tuple[Any, ...]:
         """Return X and the parts of a block in the order of `IN_BLOCKS`."""
         import pyarrow as pa
 
-        X = block.X
-        if block.n_filled < block.n_rows:
-            X = np.asfortranarray(X[: block.n_filled])
-        if not roles:
-            return X, *[None] * len(IN_BLOCKS)
-        table = self._table(pa.concat_tables(block.others), first=block.first)
+        if self.n_rows is not None and first + sum(map(len, parts)) > self.n_rows:
+            raise self._changed()
+        columns = pa.Table.from_batches(parts)
+        table = Table(self.name, columns, lambda row: f"{self.name}, row {first + row} (from 0)")
+        X = np.empty((len(table), self.n_features), dtype=self.dtype, order="F")
+        for at, name in enumerate(self.feature_names):
+            cells = columns[name]
+            if cells.null_count or str(cells.type) != _ARROW_NAMES[self.dtype.itemsize]:
+                X[:, at] = feature_of(table, name, self.dtype)
+            else:  # the checks of blocks find what is not finite
+                X[:, at] = cells.to_numpy()
         return X, *(self._part(table, roles, role) for role in IN_BLOCKS)
 
     def _part(self, table: Table, roles: Mapping[str, str], role: str) -> Any:
@@ -182,9 +145,9 @@ class ParquetBlocks:
         Queries that are text stay text in all blocks, though some blocks may have whole numbers
         only.
         """
-        if role == "qid" and role in roles:
-            return table.identifiers(roles[role], as_text=self._text_queries)
-        return part_of(table, role, roles[role]) if role in roles else None
+        if role not in roles:
+            return None
+        return part_of(table, role, roles[role], as_text=self._text_queries)
 
     def _changed(self) -> FileFormatError:
         return FileFormatError(
@@ -192,87 +155,33 @@ class ParquetBlocks:
             "again"
         )
 
-    def _table(self, columns: Any, first: int) -> Table:
-        return Table(self.name, columns, lambda row: f"{self.name}, row {first + row} (from 0)")
-
-    def _pieces(self, others: list[str], first: int) -> Iterator[_Piece]:
-        """Yield the rows from number `first` on: the features, and other columns."""
-        size = min(self.batch_rows, _BATCH_ROWS)
-        read = self._scanned if self._files is None else self._from_files
-        for piece in read(others, first, size):
-            if piece.n_rows:
-                yield piece
-            del piece
-
-    def _scanned(self, others: list[str], first: int, size: int) -> Iterator[_Piece]:
-        from pyarrow import dataset
-
-        options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-        is_parquet = isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat)
-        scanner = self._dataset.scanner(
-            columns=[*self.feature_names, *others],
-            batch_size=size,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=options if is_parquet else None,
-        )
-        for batch in scanner.to_batches():
-            yield _piece_of(batch, first)
-            first -= batch.num_rows
-            del batch
-
-    def _from_files(self, others: list[str], first: int, size: int) -> Iterator[_Piece]:
-        """Yield the rows of files one after another; row groups before row `first` are not read.
-
-        Row groups that are no larger than a block are decoded as wholes, a few columns at a time.
-        """
-        import pyarrow.parquet as pq
-
+    def _batches(self, others: list[str], first: int) -> Iterator[Any]:
+        """Yield the rows from number `first` on; files and row groups before it are not read."""
         columns = [*self.feature_names, *others]
-        for path in self._files or ():
-            filesystem = self._dataset.filesystem
-            with filesystem.open_input_file(path) as opened:
-                file = pq.ParquetFile(
-                    opened,
-                    buffer_size=_BUFFER_BYTES,
-                    pre_buffer=False,
-                    page_checksum_verification=self._checks_pages,
-                )
-                self._check_columns(path, columns, file.schema_arrow.names)
-                sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
-                ends = np.cumsum(sizes, dtype=int)
-                n_skipped = int(np.searchsorted(ends, first, side="right"))
-                if n_skipped:
-                    first -= int(ends[n_skipped - 1])
-                left = range(n_skipped, len(sizes))
-                if max(sizes, default=0) <= self.batch_rows:
-                    parts = self._column_parts(others, max(sizes, default=0))
-                    for number in left:
-                        yield _piece_of_group(file, number, parts, first)
-                        first -= sizes[number]
-                    continue
-                for batch in file.iter_batches(size, row_groups=list(left), columns=columns):
-                    yield _piece_of(batch.select(columns), first)
-                    first -= batch.num_rows
-                    del batch
+        size = min(self.batch_rows, _BATCH_ROWS)
+        for fragment in self._open().get_fragments():
+            for part in self._unread(fragment, columns, first):
+                n_rows = _rows_of(part) if first else 1
+                if first < n_rows:
+                    for batch in _scanned(part, self._schema, columns, size):
+                        n_skipped = min(first, batch.num_rows)
+                        first -= n_skipped
+                        yield batch.slice(n_skipped)
+                        del batch
+                else:
+                    first -= n_rows
 
-    def _column_parts(self, others: list[str], n_rows: int) -> list[list[str]]:
-        """Return the columns in parts whose rows are decoded together.
-
-        The memory of a part is small, so that the next part uses it again, and has at least a
-        column for each of pyarrow's threads.
-        """
-        import pyarrow as pa
-
-        n_columns = max(pa.cpu_count(), _PART_BYTES // max(1, n_rows * self.dtype.itemsize))
-        names = self.feature_names
-        parts = [names[at : at + n_columns] for at in range(0, len(names), n_columns)]
-        return [*parts, others] if others else parts
-
-    def _check_columns(self, path: str, columns: list[str], header: list[str]) -> None:
-        unknown = [column for column in columns if column not in header]
+    def _unread(self, fragment: Any, columns: list[str], first: int) -> list[Any]:
+        """Return a fragment, or its row groups if some of them may be left out."""
+        names = fragment.physical_schema.names
+        unknown = [column for column in columns if column in self._stored and column not in names]
         if unknown:
-            raise FileFormatError(f"{path}: {no_column(unknown, header)}")
+            raise FileFormatError(f"{fragment.path}: {no_column(unknown, names)}")
+        return (
+            fragment.split_by_row_group()
+            if first and hasattr(fragment, "row_groups")
+            else [fragment]
+        )
 
     def _own_dtype(self) -> np.dtype[Any]:
         kinds = {str(self._types[name]) for name in self.feature_names}
@@ -287,43 +196,34 @@ class ParquetBlocks:
         except PairrankError:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._fault(error) from error
-
-    def _fault(self, error: Exception) -> PairrankError:
-        """Return the error about files that cannot be read."""
-        if isinstance(error, FileNotFoundError):
-            return FileAccessError(
-                f"cannot read {self.name}: no such file ({error}); check the path"
-            )
-        return FileFormatError(
-            f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
-        )
+            if isinstance(error, FileNotFoundError):
+                raise FileAccessError(
+                    f"cannot read {self.name}: no such file ({error}); check the path"
+                ) from error
+            raise FileFormatError(
+                f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
+            ) from error
 
 
-class _Piece(NamedTuple):
-    """Some rows, at most as many as a block has."""
+def _scanned(fragment: Any, schema: Any, columns: list[str], size: int) -> Iterator[Any]:
+    """Yield the rows of a fragment in batches of `size`, few of which are in memory together."""
+    from pyarrow import dataset
 
-    n_rows: int
-    tables: Iterable[Any]
-    """Each has some of the columns; each column is in one of them."""
-
-
-def _piece_of(batch: Any, n_before: int) -> _Piece:
-    """Return the rows of a batch but the first ones."""
-    import pyarrow as pa
-
-    rows = batch.slice(min(max(0, n_before), batch.num_rows))
-    return _Piece(rows.num_rows, [pa.Table.from_batches([rows])])
-
-
-def _piece_of_group(file: Any, number: int, parts: list[list[str]], n_before: int) -> _Piece:
-    """Return the rows of a row group but the first ones; they are decoded when they are needed."""
-    n_before = max(0, n_before)
-    n_rows = max(0, file.metadata.row_group(number).num_rows - n_before)
-    read = (
-        file.read_row_group(number, columns=part).select(part).slice(n_before) for part in parts
+    is_parquet = isinstance(fragment, dataset.ParquetFileFragment)
+    options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+    yield from fragment.to_batches(
+        schema=schema,
+        columns=columns,
+        batch_size=size,
+        batch_readahead=1,
+        fragment_scan_options=options if is_parquet else None,
     )
-    return _Piece(n_rows, read)
+
+
+def _rows_of(fragment: Any) -> int:
+    """Return the rows of a fragment; pyarrow counts all of a file for one of its row groups."""
+    groups = getattr(fragment, "row_groups", None)
+    return int(fragment.count_rows() if groups is None else sum(group.num_rows for group in groups))
 
 
 def _name_of(data: Any) -> str:
@@ -349,13 +249,6 @@ def _dataset_of(data: Any, filesystem: Any) -> Any:
         filesystem=filesystem,
         partitioning="hive" if len(found) == 1 else None,
     )
-
-
-def _plain_files(dataset: Any) -> list[str] | None:
-    """Return the files of a dataset; None if its folders' names give columns too."""
-    first = next(dataset.get_fragments(), None)
-    is_plain = first is not None and set(dataset.schema.names) <= set(first.physical_schema.names)
-    return list(dataset.files) if is_plain else None
 
 
 def _files_of(path: str, filesystem: Any) -> list[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
-from typing import IO, Any, Literal
+from collections.abc import Iterator
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -13,23 +13,22 @@ from scipy import sparse as sp
 from pairrank import threads
 from pairrank._validation import check_number
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import (
-    ReadingCallback,
-    name_of,
-    open_source,
-    position_in,
-    size_of,
-    whole_lines,
-)
+from pairrank.io._streams import ReadingCallback, name_of, open_source, position_in, whole_lines
 from pairrank.io._svmlight_errors import explain
-from pairrank.io.rows import Rows, check_dtype, names_of, narrowed, refuse_merged_labels
+from pairrank.io.rows import (
+    Rows,
+    check_dtype,
+    may_be_rounded,
+    names_of,
+    narrowed,
+    number,
+    refuse_merged_labels,
+)
 
 _BLOCK = 2 << 20
 _AT_ONCE = 8
-"""So many blocks are parsed before they are joined; threads share them."""
-_MARGIN = 1.05
-"""Room is made for so many times what the first block lets expect."""
-_SPARSE_BELOW = 0.25
+"""Threads share so many blocks."""
+SPARSE_BELOW = 0.25
 
 
 def read_svmlight(
@@ -84,9 +83,9 @@ def read_svmlight(
 
     Notes
     -----
-    One pass, O(bytes), in blocks of 2 MiB, which threads share. Arrays grow in place. In addition
-    to the result, memory holds a few blocks, 4 bytes per entry if X is dense, the values as well if
-    rows leave some out, and a quarter of that as reserve.
+    One pass, O(bytes), in blocks of 2 MiB, which threads share; pyarrow reads the numbers. In
+    addition to the result, memory holds a few blocks, 4 bytes per entry if X is dense, and the
+    values as well if rows leave some out.
 
     Examples
     --------
@@ -99,89 +98,23 @@ def read_svmlight(
     (array([2., 0.]), array([7, 7]))
     """
     check_arguments(n_features, zero_based=zero_based, sparse=sparse)
-    reader = SvmlightReader(name_of(source), check_dtype(dtype), comments)
-    with open_source(source) as stream:
-        blocks = whole_lines(stream, _BLOCK)
-        size = size_of(stream)
-        while some := list(itertools.islice(blocks, reader.n_blocks)):
-            reader.take(some)
-            reader.reserve(size)
-            size = 0
-            if callback is not None:
-                callback(*position_in(stream, reader.n_bytes), len(reader.labels))
-    return reader.rows(zero_based, n_features, sparse)
-
-
-class _GrowingArray:
-    """A one-dimensional array with `extend` in O(1) per element; it grows by a quarter in place."""
-
-    def __init__(self, dtype: Any) -> None:
-        self._array = np.empty(1024, dtype=dtype)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    def reserve(self, n: int) -> None:
-        """Make room for n elements; pages of memory are taken once they are written."""
-        if n > len(self._array):
-            array, self._array = self._array, np.empty(n, dtype=self._array.dtype)
-            self._array[: self._size] = array[: self._size]
-
-    def extend(self, parts: list[np.ndarray[Any, Any]]) -> None:
-        """Copy the parts to the end, cast to the array's dtype; threads share them."""
-        starts = self._size + np.cumsum([0, *map(len, parts)])
-        self._size = int(starts[-1])
-        if self._size > len(self._array):
-            self._array.resize(self._size + self._size // 4, refcheck=False)
-
-        def copy(k: int) -> None:
-            self._array[starts[k] : starts[k + 1]] = parts[k]
-
-        threads.run(copy, range(len(parts)))
-
-    def take(self) -> np.ndarray[Any, Any]:
-        """Return the content; the array is empty afterwards."""
-        array = self._array
-        array.resize(self._size, refcheck=False)
-        self._array = np.empty(0, dtype=array.dtype)
-        self._size = 0
-        return array
-
-
-class _Block:
-    """A block of whole lines, parsed on its own: its lines count from 0.
-
-    `has_qid` says whether earlier rows have a query; -1: there are none.
-    """
-
-    def __init__(self, text: bytes, has_qid: int) -> None:
-        from pairrank.compiled import svmlight as kernel
-
-        self.text = text
-        codes = np.frombuffer(text, dtype=np.uint8)
-        self.n_lines = n_lines = int(np.count_nonzero(codes == ord("\n")))
-        n_colons = np.count_nonzero(codes == ord(":"))
-        self.state = state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
-        state[kernel.HAS_QID] = has_qid
-        state[kernel.MIN_INDEX] = kernel.MAX_INDEX_ALLOWED + 1
-        state[kernel.MAX_INDEX] = -1
-        labels, row_ends = np.empty(n_lines), np.empty(n_lines, dtype=np.int64)
-        indices, values = np.empty(n_colons, dtype=np.int32), np.empty(n_colons)
-        runs = np.empty((n_lines, 3), dtype=np.int64)
-        comments = np.empty((n_lines, 2), dtype=np.int64)
-        long_tokens = np.empty((n_lines + n_colons, 4), dtype=np.int64)
-        kernel.parse_block(
-            codes, 0, labels, row_ends, indices, values, runs, comments, long_tokens, state
-        )
-        self.n_rows = n_rows = int(state[kernel.N_ROWS])
-        n_entries = int(state[kernel.N_ENTRIES])
-        self.labels, self.row_ends, self.comments = (
-            labels[:n_rows], row_ends[:n_rows], comments[:n_rows],
-        )  # fmt: skip
-        self.indices, self.values = indices[:n_entries], values[:n_entries]
-        self.runs = runs[: state[kernel.N_RUNS]]
-        self.long_tokens = long_tokens[: state[kernel.N_LONG]].copy()
+    text = SvmlightText(source, check_dtype(dtype), comments, callback)
+    blocks = list(text.blocks())
+    shift, width = text.shift(zero_based), text.width(zero_based, n_features)
+    if sparse == "auto":
+        sparse = text.n_entries < SPARSE_BELOW * text.n_rows * width
+    starts = np.cumsum([0, *(len(block.values) for block in blocks)])
+    row_ends = [block.row_ends + start for block, start in zip(blocks, starts, strict=False)]
+    notes = [note for block in blocks for note in block.comments or ()] if comments else None
+    labels, codes, indices, values = (
+        _joined([getattr(block, name) for block in blocks])
+        for name in ("labels", "codes", "indices", "values")
+    )
+    del blocks
+    indices -= np.int32(shift)
+    X = matrix_of(np.concatenate(row_ends), indices, values, width, sparse=sparse)
+    qid = text.query_names()[codes] if text.has_qid > 0 else None
+    return Rows(X, labels, qid, comments=notes, zero_based=shift == 0)
 
 
 def check_arguments(n_features: Any, **choices: Any) -> None:
@@ -193,135 +126,127 @@ def check_arguments(n_features: Any, **choices: Any) -> None:
         check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
 
 
-class SvmlightReader:
-    """Parses blocks of text, and joins them in growing arrays."""
+class Block(NamedTuple):
+    """Rows of a block of text: entries end at `row_ends`, indices are as in the text."""
 
-    def __init__(self, name: str, dtype: np.dtype[Any], comments: bool) -> None:
+    labels: np.ndarray[Any, Any]
+    row_ends: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    values: np.ndarray[Any, Any]
+    codes: np.ndarray[Any, Any]
+    """The number of each row's query in `query_names`; empty without queries."""
+    comments: list[str] | None
+
+
+class SvmlightText:
+    """svmlight text that is parsed block by block, and what is known of all blocks so far."""
+
+    def __init__(
+        self,
+        source: Any,
+        dtype: np.dtype[Any],
+        comments: bool,
+        callback: ReadingCallback | None = None,
+    ) -> None:
         from pairrank.compiled import svmlight as kernel
 
-        self.kernel = kernel
-        self.name = name
-        self.dtype = dtype
-        self.labels = _GrowingArray(np.float64)
-        self.row_ends = _GrowingArray(np.int64)
-        self.indices = _GrowingArray(np.int32)
-        self.values = _GrowingArray(dtype)
-        self.comments: list[str] | None = [] if comments else None
-        self.codes = _GrowingArray(np.int32)
-        self.code_of: dict[bytes, int] = {}
-        self.line, self.n_bytes, self.n_entries = 1, 0, 0
+        self._kernel, self._source, self._dtype = kernel, source, dtype
+        self._comments, self._callback = comments, callback
+        self.name = name_of(source)
+        self.n_rows = self.n_entries = 0
         self.has_qid = -1
-        self.lowest, self.highest = (kernel.MAX_INDEX_ALLOWED + 1, 0), (-1, 0)
+        self._code_of: dict[bytes, int] = {}
+        self._line = 1
+        self._lowest, self._highest = (kernel.MAX_INDEX_ALLOWED + 1, 0), (-1, 0)
 
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks to take next: the first row tells whether rows have a query."""
-        return _AT_ONCE if self.has_qid >= 0 else 1
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows; raise a FileFormatError at the first line that is not valid."""
+        n_bytes = 0
+        with open_source(self._source) as stream:
+            texts = whole_lines(stream, _BLOCK)
+            # the first block tells the others whether rows have a query
+            while some := list(itertools.islice(texts, _AT_ONCE if self.has_qid >= 0 else 1)):
+                for tokens in threads.run(lambda text: _Tokens(text, self.has_qid), some):
+                    yield self._checked(tokens)
+                n_bytes += sum(map(len, some))
+                if self._callback is not None:
+                    self._callback(*position_in(stream, n_bytes), self.n_rows)
+        if not self.n_rows:
+            raise FileFormatError(f"{self.name}: no rows; the file is empty or holds comments only")
 
-    def take(self, texts: list[bytes]) -> None:
-        """Parse blocks of whole lines, and join them in order."""
-        blocks = threads.run(lambda text: _Block(text, self.has_qid), texts)
-        for block in blocks:
-            self._check(block)
-        for name in ("labels", "row_ends", "indices", "values"):
-            getattr(self, name).extend([getattr(block, name) for block in blocks])
-
-    def reserve(self, size: int) -> None:
-        """Make room for a file of `size` bytes whose lines are like those read so far."""
-        for array in (self.labels, self.row_ends, self.indices, self.values):
-            array.reserve(int(_MARGIN * len(array) * size / max(1, self.n_bytes)))
-
-    def _check(self, block: _Block) -> None:
-        """Raise the error of a block, or count its lines and entries with those before it."""
-        kernel, state, text, first_line = self.kernel, block.state, block.text, self.line
+    def _checked(self, tokens: _Tokens) -> Block:
+        """Return the rows of tokens, and count them."""
+        kernel, state, text, first_line = self._kernel, tokens.state, tokens.text, self._line
+        is_label = tokens.indices == kernel.LABEL
+        bad = ~np.isfinite(tokens.numbers)
+        if bad.any():
+            at = int(bad.argmax())
+            line = first_line + _line_of(text, int(is_label[: at + 1].sum()) - 1)
+            token, code = tokens.token(at), kernel.BAD_LABEL
+            if not is_label[at]:
+                token, code = b"%d:%b" % (tokens.indices[at], token), kernel.BAD_PAIR
+            raise explain(self.name, code, line, token)
         if state[kernel.ERROR] != kernel.FINE:
             token = text[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
             line = first_line + int(state[kernel.ERROR_LINE])
             raise explain(self.name, int(state[kernel.ERROR]), line, token)
+        n_rows = int(state[kernel.N_ROWS])
+        row_ends = tokens.row_ends[:n_rows] - np.arange(1, n_rows + 1)
+        labels, indices = tokens.numbers[is_label], tokens.indices[~is_label]
 
         def place(row: int) -> str:
             return f"{self.name}, line {_line_of(text, row) + first_line}"
 
         def place_of_entry(entry: int) -> str:
-            row = int(np.searchsorted(block.row_ends, entry, side="right"))
-            return f"{place(row)}: index {block.indices[entry]}"
+            row = int(np.searchsorted(row_ends, entry, side="right"))
+            return f"{place(row)}: index {indices[entry]}"
 
-        self._read_long(block, place)
-        block.values = narrowed(block.values, self.dtype, place_of_entry)
-        self.line += block.n_lines
-        self.n_bytes += len(text)
+        places = np.flatnonzero(is_label)
+        large = ((int(k), tokens.token(places[k]).decode()) for k in may_be_rounded(labels))
+        refuse_merged_labels(large, place)
+        values = narrowed(tokens.numbers[~is_label], self._dtype, place_of_entry)
+        self._line += text.count(b"\n")
+        self.n_rows += n_rows
+        self.n_entries += len(values)
         self.has_qid = int(state[kernel.HAS_QID])
         lines = state[[kernel.MIN_INDEX_LINE, kernel.MAX_INDEX_LINE]] + first_line
-        self.lowest = min(self.lowest, (int(state[kernel.MIN_INDEX]), int(lines[0])))
-        if state[kernel.MAX_INDEX] > self.highest[0]:
-            self.highest = int(state[kernel.MAX_INDEX]), int(lines[1])
-        self._keep_qid(text, block.runs, block.n_rows)
-        self._keep_comments(text, block.comments)
-        block.row_ends += self.n_entries
-        self.n_entries += len(block.values)
+        self._lowest = min(self._lowest, (int(state[kernel.MIN_INDEX]), int(lines[0])))
+        if state[kernel.MAX_INDEX] > self._highest[0]:
+            self._highest = int(state[kernel.MAX_INDEX]), int(lines[1])
+        codes = self._codes(text, tokens.runs, n_rows)
+        return Block(labels, row_ends, indices, values, codes, self._notes(tokens))
 
-    def _read_long(self, block: _Block, place: Any) -> None:
-        """Read the long numbers that the kernel leaves to Python's float."""
-        large = []
-        for start, end, slot, is_value in block.long_tokens.tolist():
-            text = block.text[start:end].decode("ascii")
-            value = float(text)
-            (block.values if is_value else block.labels)[slot] = value
-            if math.isinf(value):
-                row = int(np.searchsorted(block.row_ends, slot, "right")) if is_value else slot
-                what = f"value in '{block.indices[slot]}:{text}'" if is_value else f"label '{text}'"
-                raise FileFormatError(f"{place(row)}: the {what} is not finite; scale it")
-            if not is_value:
-                large.append((slot, text))
-        refuse_merged_labels(large, place)
+    def _codes(self, text: bytes, runs: Any, n_rows: int) -> np.ndarray[Any, Any]:
+        """Return the number of each row's query."""
+        codes = [
+            self._code_of.setdefault(text[start:end], len(self._code_of))
+            for _, start, end in runs.tolist()
+        ]
+        lengths = np.diff(runs[:, 0], append=n_rows) if codes else 0
+        return np.repeat(np.array(codes, dtype=np.int32), lengths)
 
-    def _keep_qid(self, block: bytes, runs: np.ndarray[Any, Any], n_rows: int) -> None:
-        if len(runs) == 0:
-            return
-        codes = np.empty(len(runs), dtype=np.int64)
-        for run, (_, start, end) in enumerate(runs.tolist()):
-            codes[run] = self.code_of.setdefault(block[start:end], len(self.code_of))
-        lengths = np.diff(runs[:, 0], append=n_rows)
-        self.codes.extend([np.repeat(codes, lengths)])
-
-    def _keep_comments(self, block: bytes, spans: np.ndarray[Any, Any]) -> None:
-        if self.comments is not None:
-            self.comments += [
-                block[start:end].rstrip().decode("utf-8", "surrogateescape")
-                for start, end in spans.tolist()
-            ]
-
-    def rows(self, zero_based: Any, n_features: int | None, sparse: Any) -> Rows:
-        """Return the rows that were parsed."""
-        if len(self.labels) == 0:
-            raise FileFormatError(f"{self.name}: no rows; the file is empty or holds comments only")
-        shift = self.shift(zero_based)
-        width = self.width(shift, n_features, len(self.labels), len(self.values))
-        if sparse == "auto":
-            sparse = is_sparse(len(self.values), len(self.labels) * width)
-        qid = self.qid_names()[self.codes.take()] if len(self.codes) else None
-        y = self.labels.take()
-        row_ends = self.row_ends.take()
-        indices = self.indices.take()
-        indices -= np.int32(shift)
-        X = matrix_of(row_ends, indices, self.values.take(), width, sparse=sparse)
-        return Rows(X, y, qid, comments=self.comments, zero_based=shift == 0)
+    def _notes(self, tokens: _Tokens) -> list[str] | None:
+        if not self._comments:
+            return None
+        return [
+            tokens.text[start:end].rstrip().decode("utf-8", "surrogateescape")
+            for start, end in tokens.comments.tolist()
+        ]
 
     def shift(self, zero_based: Any) -> int:
         """Return the index of the first feature, 0 or 1."""
-        lowest, line = self.lowest
-        starts_at_0 = lowest == 0
-        if zero_based is False and starts_at_0:
+        lowest, line = self._lowest
+        if zero_based is False and lowest == 0:
             raise FileFormatError(
                 f"{self.name}, line {line}: index 0, though indices count from 1 (as in the rows "
                 "of the training, if there is a model); number the features alike"
             )
-        return 0 if zero_based is True or starts_at_0 else 1
+        return 0 if zero_based is True or lowest == 0 else 1
 
-    def width(self, shift: int, n_features: int | None, n_rows: int, n_entries: int) -> int:
-        """Return the number of features of that many rows and entries."""
-        highest, line = self.highest
-        width = max(highest + 1 - shift, 0)
+    def width(self, zero_based: Any, n_features: int | None) -> int:
+        """Return the number of features."""
+        highest, line = self._highest
+        width = max(highest + 1 - self.shift(zero_based), 0)
         if n_features is None and width == 0:
             raise FileFormatError(
                 f"{self.name}: no row has a feature; an index:value pair is needed, or n_features"
@@ -331,23 +256,30 @@ class SvmlightReader:
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"
             )
-        if n_features is not None and 0 < n_entries == n_rows * width:
-            self._refuse_narrow(width, highest, n_features)
-        return width if n_features is None else n_features
-
-    def _refuse_narrow(self, width: int, highest: int, n_features: int) -> None:
-        """Refuse a file of fewer features, in which no row leaves out an entry."""
-        if width < n_features:
+        if (
+            n_features is not None
+            and width < n_features
+            and 0 < self.n_entries == (self.n_rows * width)
+        ):
             raise FileFormatError(
                 f"{self.name}: every row states {width} features, the last one of index {highest}, "
                 f"though {n_features} are expected; the file is of another set of features (if the "
                 "others are 0, state the last one in a row)"
             )
+        return width if n_features is None else n_features
 
-    def qid_names(self) -> np.ndarray[Any, Any]:
-        """Return the queries in the order of their codes."""
+    def exceeds(self, known: SvmlightText) -> bool:
+        """Whether there are more features or queries than in the text known before."""
+        return (
+            self._highest[0] > known._highest[0]
+            or self._lowest[0] < known._lowest[0]
+            or len(self._code_of) > len(known._code_of)
+        )
+
+    def query_names(self) -> np.ndarray[Any, Any]:
+        """Return the queries in the order of their numbers."""
         try:
-            texts = [token.decode("utf-8") for token in self.code_of]
+            texts = [token.decode("utf-8") for token in self._code_of]
         except UnicodeDecodeError as error:
             raise FileFormatError(
                 f"{self.name}: the qid {error.object!r} is not UTF-8 text; save the file as UTF-8"
@@ -355,9 +287,71 @@ class SvmlightReader:
         return names_of(self.name, "qid", texts)
 
 
-def is_sparse(n_entries: int, n_cells: int) -> bool:
-    """Whether rows with so many entries are kept as CSR."""
-    return n_entries < _SPARSE_BELOW * n_cells
+class _Tokens:
+    """A block of whole lines, split on its own; pyarrow reads its numbers.
+
+    `numbers` are labels and values in the order of the text, NaN for what is not a number.
+    `has_qid` says whether earlier rows have a query; -1: there are none.
+    """
+
+    def __init__(self, text: bytes, has_qid: int) -> None:
+        from pairrank.compiled import svmlight as kernel
+
+        self.text = text
+        codes = np.frombuffer(text, dtype=np.uint8)
+        n_lines, n_colons = text.count(b"\n"), text.count(b":")
+        self.state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
+        self.state[kernel.HAS_QID] = has_qid
+        self.state[kernel.MIN_INDEX] = kernel.MAX_INDEX_ALLOWED + 1
+        self.state[kernel.MAX_INDEX] = -1
+        self._text_of_numbers = np.empty(len(text), dtype=np.uint8)
+        self._ends = np.zeros(n_lines + n_colons + 1, dtype=np.int32)
+        indices = np.empty(n_lines + n_colons, dtype=np.int32)
+        self.row_ends = np.empty(n_lines, dtype=np.int64)
+        runs = np.empty((n_lines, 3), dtype=np.int64)
+        comments = np.empty((n_lines, 2), dtype=np.int64)
+        kernel.split_block(
+            codes,
+            self._text_of_numbers,
+            self._ends,
+            indices,
+            self.row_ends,
+            runs,
+            comments,
+            self.state,
+        )
+        self.indices = indices[: self.state[kernel.N_TOKENS]]
+        self.runs = runs[: self.state[kernel.N_RUNS]]
+        self.comments = comments[: self.state[kernel.N_ROWS]]
+        self.numbers = self._read()
+
+    def token(self, place: int) -> bytes:
+        """Return the text of a number."""
+        return self._text_of_numbers[self._ends[place] : self._ends[place + 1]].tobytes()
+
+    def _read(self) -> np.ndarray[Any, Any]:
+        """Return the numbers; those that pyarrow does not read as Python reads them."""
+        import pyarrow as pa
+
+        parts = [None, pa.py_buffer(self._ends), pa.py_buffer(self._text_of_numbers)]
+        texts = pa.Array.from_buffers(pa.string(), len(self.indices), parts)
+        try:
+            return np.asarray(texts.cast(pa.float64()))
+        except pa.ArrowInvalid:
+            tokens = (self.token(at).decode("latin-1") for at in range(len(self.indices)))
+            found = (number(text) if text.isascii() else None for text in tokens)
+            return np.array([np.nan if value is None else value for value in found])
+
+
+def _joined(parts: list[Any]) -> np.ndarray[Any, Any]:
+    """Return the parts in one array; each is dropped once it is copied."""
+    at = sum(map(len, parts))
+    whole = np.empty(at, dtype=parts[0].dtype)
+    while parts:
+        part = parts.pop()
+        whole[at - len(part) : at] = part
+        at -= len(part)
+    return whole
 
 
 def matrix_of(row_ends: Any, indices: Any, values: Any, width: int, *, sparse: bool) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -44,17 +44,33 @@ def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> No
     -----
     O(entries), 256 rows at a time.
     """
-    _check(rows)
-    heads = _heads(rows)
-    tails = _tails(rows)
+    write_lines(target, [rows])
+
+
+def write_lines(target: Any, blocks: Iterable[Rows]) -> None:
+    """Write blocks of rows of one width; see `write_svmlight`."""
+    left = iter(blocks)
+    first = next(left)
+    texts = _texts(first, state_width=True)
+    start = next(texts)  # what cannot be written is refused before the file is opened
     with open_target(target) as file:
-        for start in range(0, len(heads), _ROWS_A_BLOCK):
-            stop = min(start + _ROWS_A_BLOCK, len(heads))
-            lines = [
-                f"{heads[row]} {pairs}{tails[row] if tails else ''}\n"
-                for row, pairs in enumerate(_pairs(rows.X, start, stop), start)
-            ]
-            file.write("".join(lines).encode("utf-8", "surrogateescape"))
+        file.write(start)
+        file.writelines(texts)
+        for rows in left:
+            file.writelines(_texts(rows, state_width=False))
+
+
+def _texts(rows: Rows, *, state_width: bool) -> Iterator[bytes]:
+    """Yield the lines of rows, some at a time; `state_width`: as one row at least must do."""
+    _check(rows)
+    heads, tails = _heads(rows), _tails(rows)
+    for start in range(0, len(heads), _ROWS_A_BLOCK):
+        stop = min(start + _ROWS_A_BLOCK, len(heads))
+        lines = [
+            f"{heads[row]} {pairs}{tails[row] if tails else ''}\n"
+            for row, pairs in enumerate(_pairs(rows.X, start, stop, state_width), start)
+        ]
+        yield "".join(lines).encode("utf-8", "surrogateescape")
 
 
 def _check(rows: Rows) -> None:
@@ -120,7 +136,7 @@ def _short(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def _pairs(X: Any, start: int, stop: int) -> Iterator[str]:
+def _pairs(X: Any, start: int, stop: int, state_width: bool) -> Iterator[str]:
     """Yield the index:value pairs of rows start to stop as text."""
     number = "{}:{:.9g}".format if X.dtype == np.float32 else "{}:{!r}".format
     if isinstance(X, np.ndarray):
@@ -132,7 +148,7 @@ def _pairs(X: Any, start: int, stop: int) -> Iterator[str]:
     block.sum_duplicates()
     bounds = block.indptr.tolist()
     last = X.shape[1]
-    is_stated = X.shape[1] == 0 or (X.indices == last - 1).any()
+    is_stated = not state_width or X.shape[1] == 0 or (X.indices == last - 1).any()
     for row in range(stop - start):
         entries = slice(bounds[row], bounds[row + 1])
         indices = (block.indices[entries] + 1).tolist()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import CsvText, ParquetData, Table
+from pairrank.io._arrow import ParquetData, Table
+from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
     COMPRESSED_SUFFIXES,
     ReadingCallback,
@@ -32,7 +34,8 @@ from pairrank.io.rows import (
     refuse_unnamed,
 )
 
-_CELLS_PER_BLOCK = 1 << 20
+_CELLS_PER_TABLE = 1 << 22
+"""Written together, as a row group of Parquet."""
 _OTHER_SEPARATORS = ";\t|"
 
 
@@ -57,34 +60,67 @@ def read_table(
     callback: ReadingCallback | None = None,
 ) -> Rows:
     """Read the rows of a CSV or Parquet file, as described in `read_rows`."""
-    dtype = check_dtype(dtype)
-    name = name_of(source)
-    data = read_bytes(source, callback)
-    is_csv = format == "csv"
-    content = CsvText(data, name, callback=callback) if is_csv else ParquetData(data, name)
-    del data
-    if not content.first:
-        raise FileFormatError(f"{name}: empty; a header with the columns' names is needed")
-    columns = roles.columns
-    features = features_of(content, roles)
-    texts = [column for role, column in columns.items() if ROW_COLUMNS[role].kind != "numbers"]
-    numbers = [*features, *(column for column in columns.values() if column not in texts)]
-    table = content.table(content.first, numbers, texts, skip=True)
-    del content
+    dtype, name = check_dtype(dtype), name_of(source)
+    content: CsvText | ParquetData
+    if format == "csv":
+        content = CsvText(reread(source, callback), name, callback=callback)
+    else:
+        content = ParquetData(read_bytes(source, callback), name)
+    columns = chosen_columns(content, roles)
+    table = content.table(content.first, columns.numbers, columns.texts, skip=True)
     if len(table) == 0:
         raise FileFormatError(f"{name}: no rows below the header")
+    return rows_of(table, roles.columns, columns.features, dtype)
+
+
+def reread(source: Any, callback: ReadingCallback | None = None) -> Any:
+    """Return the path of a file on a disk, or the content of what can be read once only."""
+    is_path = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+    return source if is_path else read_bytes(source, callback)
+
+
+class ChosenColumns(NamedTuple):
+    """The columns that are read."""
+
+    features: list[str]
+    numbers: list[str]
+    """Features and weights."""
+    texts: list[str]
+    """Labels and identifiers, which may be text or numbers."""
+
+
+def chosen_columns(content: CsvText | ParquetData, roles: Roles) -> ChosenColumns:
+    """Return the columns of a table that are read, after a check of all named columns."""
+    if not content.first:
+        raise FileFormatError(f"{content.name}: empty; a header with the columns' names is needed")
+    features, named = features_of(content, roles), roles.columns
+    texts = [column for role, column in named.items() if ROW_COLUMNS[role].kind != "numbers"]
+    others = [column for column in named.values() if column not in texts]
+    return ChosenColumns(features, [*features, *others], texts)
+
+
+def rows_of(
+    table: Table,
+    columns: Mapping[str, str],
+    features: Sequence[str],
+    dtype: np.dtype[Any],
+    as_text: Sequence[str] = (),
+) -> Rows:
+    """Return the rows of a table; whole numbers stay text in the identifiers `as_text`."""
     X = np.empty((len(table), len(features)), dtype=dtype)
     for at, column in enumerate(features):
         X[:, at] = feature_of(table, column, dtype)
     parts: dict[str, Any] = {}
     for role, column in columns.items():
-        parts[ROW_COLUMNS[role].field] = part_of(table, role, column)
-    return Rows(X, feature_names=features, **parts)
+        parts[ROW_COLUMNS[role].field] = part_of(table, role, column, as_text=column in as_text)
+    return Rows(X, feature_names=list(features), **parts)
 
 
-def part_of(table: Table, role: str, column: str) -> np.ndarray[Any, Any]:
-    """Return the column of a role of ROW_COLUMNS."""
+def part_of(table: Table, role: str, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
+    """Return the column of a role of ROW_COLUMNS; with `as_text` whole identifiers stay text."""
     _, kind, holds = ROW_COLUMNS[role]
+    if kind == "identifiers":
+        return table.identifiers(column, as_text=as_text)
     if kind == "numbers":
         table.check_numbers([column], holds)
     part: np.ndarray[Any, Any] = getattr(table, kind)(column)
@@ -178,34 +214,50 @@ def _without_text(content: Content, features: list[str], roles: Roles) -> list[s
 
 def write_table(
     target: str | os.PathLike[str] | IO[bytes],
-    rows: Rows,
+    blocks: Iterable[Rows],
     format: str,
     columns: Mapping[str, str],
 ) -> None:
-    """Write rows as CSV or Parquet, as described in `write_rows`."""
-    import pyarrow as pa
+    """Write blocks of rows as CSV or Parquet, as described in `write_rows`."""
     from pyarrow import csv as arrow_csv
     from pyarrow import parquet
 
-    header, leading = _columns_to_write(rows, columns)
     is_csv = format == "csv"
     if not is_csv and str(name_of(target)).lower().endswith(COMPRESSED_SUFFIXES):
         raise PairrankError(f"{name_of(target)}: Parquet compresses by itself; end it in .parquet")
-    blocks = (pa.table(block, names=header) for block in _blocks(rows.X, leading, len(header)))
-    first = next(blocks)
+    tables = _tables(blocks, columns)
+    first = next(tables)
     with open_target(target) as file:
         if is_csv:
             line = io.StringIO()
-            csv.writer(line, lineterminator="\n").writerow(header)
+            csv.writer(line, lineterminator="\n").writerow(first.column_names)
             file.write(line.getvalue().encode())
             options = arrow_csv.WriteOptions(include_header=False)
             writer = arrow_csv.CSVWriter(file, first.schema, write_options=options)
         else:
             writer = parquet.ParquetWriter(file, first.schema)
         with writer:
-            writer.write_table(first)
-            for block in blocks:
-                writer.write_table(block)
+            for table in itertools.chain([first], tables):
+                writer.write_table(table)
+
+
+def _tables(blocks: Iterable[Rows], columns: Mapping[str, str]) -> Iterator[Any]:
+    """Yield the rows of all blocks as pyarrow tables of about `_CELLS_PER_TABLE` cells."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    n_waiting = 0
+    for rows in blocks:
+        header, leading = _columns_to_write(rows, columns)
+        size = max(1, _CELLS_PER_TABLE // len(header))
+        for part in _parts(rows.X, leading, size):
+            waiting.append(pa.table(part, names=header))
+            n_waiting += waiting[-1].num_rows
+            if n_waiting >= size:
+                yield pa.concat_tables(waiting)
+                waiting, n_waiting = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _columns_to_write(
@@ -229,13 +281,12 @@ def _columns_to_write(
     return header, leading
 
 
-def _blocks(X: Any, leading: list[np.ndarray[Any, Any]], width: int) -> Iterator[list[Any]]:
-    """Yield the columns of blocks of rows, sparse rows with their zeros."""
-    size = max(1, _CELLS_PER_BLOCK // width)
+def _parts(X: Any, leading: list[np.ndarray[Any, Any]], size: int) -> Iterator[list[Any]]:
+    """Yield the columns of at most `size` rows, sparse rows with their zeros."""
     for start in range(0, X.shape[0], size):
-        block = X[start : start + size]
-        features = (block if isinstance(block, np.ndarray) else block.toarray()).T
-        heads = (part[start : start + size] for part in leading)
+        part = X[start : start + size]
+        features = (part if isinstance(part, np.ndarray) else part.toarray()).T
+        heads = (each[start : start + size] for each in leading)
         yield [
             *(head.tolist() if head.dtype.kind in "UO" else head for head in heads),
             *np.ascontiguousarray(features),

@@ -11,17 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import name_of, open_source, open_target, whole_lines
-from pairrank.io.rows import names_of, number
+from pairrank.io._streams import open_target
+from pairrank.io.rows import names_of
 
 Run = dict[str, dict[str, float]]
 """Scores by query and document."""
 Qrels = dict[str, dict[str, int]]
 """Grades of relevance by query and document."""
 
-_BLOCK = 2 << 20
-_RUN_LINE = "query Q0 document rank score tag"
-_QRELS_LINE = "query 0 document grade"
 DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.IGNORECASE)
 """A document identifier in a comment: `docid = X`, or a single word."""
 
@@ -51,16 +48,21 @@ def document_ids(comments: Sequence[str]) -> NDArray[Any] | None:
     >>> document_ids(["docid = GX08 inc = 1", " GX09"]).tolist()
     ['GX08', 'GX09']
     """
+    return documents_of("the rows", comments)
+
+
+def documents_of(file: str, comments: Sequence[str], first_row: int = 0) -> NDArray[Any] | None:
+    """Return the document identifiers in the comments of some rows of a file."""
     found = [DOCID.search(comment) for comment in comments]
     ids = [match[1] or match[2] for match in found if match is not None]
     if not ids:
         return None
     if len(ids) < len(found):
         raise FileFormatError(
-            f"the comment of row {found.index(None)} (from 0) has no document identifier, others "
-            "have; write '# docid = X' after every row, or after none"
+            f"{file}: the comment of row {first_row + found.index(None)} (from 0) has no document "
+            "identifier, others have; write '# docid = X' after every row, or after none"
         )
-    return names_of("the rows", "docid", ids)
+    return names_of(file, "docid", ids)
 
 
 def to_run(qid: Any, docid: Any, scores: Any) -> Run:
@@ -215,98 +217,3 @@ def _check_word(what: str, text: str) -> None:
             f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it, "
             "with '_' in place of blanks"
         )
-
-
-def read_run(source: str | os.PathLike[str] | IO[bytes]) -> Run:
-    """Read a TREC run: lines `query Q0 document rank score tag`; the rank is ignored.
-
-    Parameters
-    ----------
-    source : str, path-like or binary file object
-        UTF-8. "-" is standard input; gzip, bzip2 and xz are decompressed.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Scores by query and document, in the file's order.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no line, a line is damaged, or a query has a document twice; the message names
-        the line.
-    FileAccessError
-        If the file cannot be opened.
-    """
-
-    def score(text: str) -> float:
-        value = number(text)
-        if value is None or not np.isfinite(value):
-            raise ValueError(f"the score {text!r} is not a finite number")
-        return value
-
-    return _read(source, _RUN_LINE, 4, score)
-
-
-def read_qrels(source: str | os.PathLike[str] | IO[bytes]) -> Qrels:
-    """Read TREC qrels: lines `query 0 document grade`; see `read_run`.
-
-    Parameters
-    ----------
-    source : str, path-like or binary file object
-
-    Returns
-    -------
-    dict of str to dict of str to int
-        Grades by query and document, in the file's order.
-    """
-
-    def grade(text: str) -> int:
-        try:
-            return int(text)
-        except ValueError:
-            raise ValueError(f"the grade {text!r} is not a whole number") from None
-
-    return _read(source, _QRELS_LINE, 3, grade)
-
-
-def _read(
-    source: Any, form: str, place: int, value_of: Callable[[str], Any]
-) -> dict[str, dict[str, Any]]:
-    """Return values by query and document; `place` is the cell of the value."""
-    nested: dict[str, dict[str, Any]] = {}
-    n_cells = len(form.split())
-    name = name_of(source)
-    for line, cells in _lines(source, name):
-        try:
-            if len(cells) != n_cells:
-                raise ValueError(f"{len(cells)} cells, a line is '{form}'")
-            value = value_of(cells[place])
-            known = nested.setdefault(cells[0], {})
-            if cells[2] in known:
-                raise ValueError(f"query {cells[0]!r} has the document {cells[2]!r} twice")
-        except ValueError as error:
-            raise FileFormatError(
-                f"{name}, line {line}: {error}; correct or drop the line"
-            ) from None
-        known[cells[2]] = value
-    if not nested:
-        raise FileFormatError(f"{name}: no lines; a line is '{form}'")
-    return nested
-
-
-def _lines(source: Any, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line that is not blank."""
-    number_of_line = 0
-    with open_source(source) as stream:
-        for block in whole_lines(stream, _BLOCK):
-            for line in block.split(b"\n")[:-1]:
-                number_of_line += 1
-                try:
-                    cells = [cell.decode() for cell in line.split()]
-                except UnicodeDecodeError as error:
-                    raise FileFormatError(
-                        f"{name}, line {number_of_line}: not UTF-8 text; save the file as UTF-8"
-                    ) from error
-                if cells:
-                    yield number_of_line, cells

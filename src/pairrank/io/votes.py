@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
+from pairrank.io._arrow import ParquetData, Table, is_parquet
+from pairrank.io._csv import CsvText
 from pairrank.io._streams import name_of, read_bytes
 
 _TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")

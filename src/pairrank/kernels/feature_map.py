@@ -160,14 +160,10 @@ class FeatureMap:
         Raises a PairrankError if a kernel value is not finite, or X has other features than the
         training rows.
         """
-        from pairrank.compiled import products
-
         features = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
         for rows, values in self._blocks(X):
-            product = np.empty((values.shape[0], self.n_components_))
-            products.multiply(np.ascontiguousarray(values), self.projection_, product)
             with np.errstate(over="ignore", invalid="ignore"):
-                features[rows] = product
+                features[rows] = values @ self.projection_
             _check_finite(features[rows], rows.start)
         return features
 

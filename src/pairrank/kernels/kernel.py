@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.spatial import distance
+from sklearn.metrics import pairwise
 
 from pairrank import _validation as validation
 from pairrank.exceptions import PairrankError
@@ -18,9 +20,8 @@ FloatArray = NDArray[np.float64]
 
 NAMES = ("rbf", "poly", "precomputed")
 
-_CHUNK = 1 << 20
 _TILE_ROWS = 64
-"""The rows in every call of a callable."""
+"""The rows in every call of a function."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,10 @@ class Kernel:
 class KernelColumns:
     """The columns k(., landmarks) of a kernel matrix, called with rows; an error if not finite.
 
-    "rbf" and "poly" are computed in float64 for any dtype, and a row's values depend on that row
-    only, to the bit. Squared distances of dense rows are sums of squared differences, which lose no
-    digits to an offset; those of CSR rows come from inner products. A callable is called on tiles
-    of a fixed number of rows, the last one filled up with copies of its last row, so that no value
-    depends on the number of rows.
+    "rbf" and "poly" are computed in float64 for any dtype. Squared distances of dense rows are sums
+    of squared differences, which lose no digits to an offset; those of CSR rows come from inner
+    products. A function is called on tiles of a fixed number of rows, the last one filled up with
+    copies of its last row, so that no value depends on the number of rows.
 
     `landmarks` are rows, an ndarray or CSR matrix (n_landmarks, n_features), or the numbers of
     columns of a precomputed matrix. The kernel's gamma is a number; None is 1/n_features. A call
@@ -121,9 +121,8 @@ class KernelColumns:
     """
 
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:
-        self.kernel = kernel
+        self.kernel, self.landmarks = kernel, landmarks
         self.n_landmarks = landmarks.shape[0]
-        self.landmarks = landmarks
 
     def __call__(self, X: Any, first: int = 0) -> NDArray[Any]:
         """Return the values of rows, (n_rows, n_landmarks); errors count rows from `first`."""
@@ -145,53 +144,26 @@ class KernelColumns:
             return _dense(X if whole else X[:, self.landmarks])
         if callable(function):
             return self._called(function, X)
-        both_sparse = sparse.issparse(X) and sparse.issparse(self.landmarks)
-        by_distance = function == "rbf"
-        values = self._of_sparse(X, by_distance) if both_sparse else self._of_dense(X, by_distance)
-        # An integer beyond 64 bits would turn the values into objects under numpy 1.
-        gamma: Any = 1.0 / X.shape[1] if self.kernel.gamma is None else float(self.kernel.gamma)
-        if by_distance:
-            values *= -gamma
-            return np.exp(values, out=values)
-        values *= gamma
-        values += float(self.kernel.coef0)
-        return np.power(values, float(self.kernel.degree), out=values)
+        gamma = 1.0 / X.shape[1] if self.kernel.gamma is None else float(self.kernel.gamma)
+        X, landmarks = (rows.astype(np.float64, copy=False) for rows in (X, self.landmarks))
+        if function == "poly":
+            return self._called(functools.partial(self._polynomial, gamma), X)
+        if sparse.issparse(X) and sparse.issparse(landmarks):
+            return np.asarray(pairwise.rbf_kernel(X, landmarks, gamma))
+        return np.exp(-gamma * distance.cdist(_dense(X), _dense(landmarks), "sqeuclidean"))
 
-    def _of_dense(self, X: Any, by_distance: bool) -> FloatArray:
-        """Return squared distances or inner products."""
-        from pairrank.compiled import products
-
-        values = np.empty((X.shape[0], self.n_landmarks))
-        product = products.squared_distances if by_distance else products.multiply
-        product(np.ascontiguousarray(_dense(X)), self._columns, values)
-        return values
-
-    def _of_sparse(self, X: Any, by_distance: bool) -> FloatArray:
-        X = X.astype(np.float64)
-        values: FloatArray = (X @ self._sparse_columns).toarray()
-        if by_distance:
-            values *= -2.0
-            values += _squared_norms(X)[:, None]
-            values += _squared_norms(self.landmarks.astype(np.float64))
-            np.maximum(values, 0.0, out=values)
-        return values
-
-    @functools.cached_property
-    def _columns(self) -> FloatArray:
-        return np.ascontiguousarray(_dense(self.landmarks).T, dtype=np.float64)
-
-    @functools.cached_property
-    def _sparse_columns(self) -> Any:
-        return self.landmarks.astype(np.float64).T.tocsr()
+    def _polynomial(self, gamma: float, X: Any, landmarks: Any) -> NDArray[Any]:
+        landmarks = landmarks.astype(np.float64, copy=False)
+        degree, coef0 = float(self.kernel.degree), float(self.kernel.coef0)
+        return np.asarray(pairwise.polynomial_kernel(X, landmarks, degree, gamma, coef0))
 
     def _called(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
-        """Return a callable's values, tile by tile."""
+        """Return a function's values, tile by tile."""
         tiles = []
         for start in range(0, X.shape[0], _TILE_ROWS):
             rows = np.arange(start, start + _TILE_ROWS)
             tiles.append(self._tile(function, X[np.minimum(rows, X.shape[0] - 1)]))
-        values = np.concatenate(tiles) if tiles else np.empty((0, self.n_landmarks))
-        return values[: X.shape[0]]
+        return np.concatenate(tiles)[: X.shape[0]]
 
     def _tile(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
         values = _dense(function(X, self.landmarks))
@@ -209,17 +181,10 @@ def _dense(matrix: Any) -> NDArray[Any]:
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
-def _squared_norms(X: Any) -> FloatArray:
-    """Return each row's squared norm, added entry by entry as scipy adds inner products."""
-    return np.asarray(X.multiply(X).tocsr() @ np.ones(X.shape[1]))
-
-
 def _variance(X: Any) -> float:
-    """Return the variance of all entries of X, in float64, without a copy of X."""
+    """Return the variance of all entries of X, in float64."""
     entries = X.data if sparse.issparse(X) else X
     size = X.shape[0] * X.shape[1]
-    step = max(1, _CHUNK // max(1, entries[:1].size))
-    chunks = [entries[at : at + step] for at in range(0, entries.shape[0], step)]
-    mean = sum(chunk.sum(dtype=np.float64) for chunk in chunks) / size
-    squares = sum(np.square(chunk - mean, dtype=np.float64).sum() for chunk in chunks)
+    mean = entries.sum(dtype=np.float64) / size
+    squares = np.square(entries - mean, dtype=np.float64).sum()
     return float((squares + (size - entries.size) * mean**2) / size)

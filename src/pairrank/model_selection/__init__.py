@@ -10,10 +10,5 @@ from pairrank.model_selection.path import regularization_path as regularization_
 from pairrank.model_selection.rank_rls_cv import RankRLSCV as RankRLSCV
 from pairrank.model_selection.scorers import QueryScorer as QueryScorer
 from pairrank.model_selection.scorers import get_query_scorer as get_query_scorer
-from pairrank.model_selection.scorers import kendall_tau_scorer as kendall_tau_scorer
 from pairrank.model_selection.scorers import make_query_scorer as make_query_scorer
-from pairrank.model_selection.scorers import mean_ndcg_scorer as mean_ndcg_scorer
-from pairrank.model_selection.scorers import ndcg_at_10_scorer as ndcg_at_10_scorer
-from pairrank.model_selection.scorers import pairwise_accuracy_scorer as pairwise_accuracy_scorer
-from pairrank.model_selection.scorers import wmw_scorer as wmw_scorer
 from pairrank.model_selection.splits import QueryKFold as QueryKFold

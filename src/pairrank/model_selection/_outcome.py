@@ -1,14 +1,25 @@
-"""The outcome of a search: the ranker with the chosen value, and its attributes."""
+"""The outcome of a search: predictions that a scorer judges, and the ranker that is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from pairrank._protocols import FloatArray
 
-Learn = Callable[[FloatArray], None]
-"""Learns from all rows with the chosen value of each target."""
+
+class Predicted(BaseEstimator):
+    """What was predicted, as a scorer asks for it."""
+
+    graph = "full"
+
+    def __init__(self, scores: Any = None) -> None:
+        self.scores = scores
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predictions; the rows are ignored."""
+        return self.scores
 
 
 def adopt(search: Any, ranker: Any) -> None:

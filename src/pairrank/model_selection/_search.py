@@ -13,8 +13,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._docstrings import entries
@@ -29,11 +27,11 @@ from pairrank.exceptions import (
     PairrankError,
     ZeroWeightsWarning,
 )
-from pairrank.model_selection._outcome import Learn, adopt
+from pairrank.model_selection._outcome import adopt
 from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
-from pairrank.model_selection.splits import Split, splits_of
+from pairrank.model_selection.splits import Split, matrix_part, splits_of
 from pairrank.preferences import Pairs
 
 
@@ -72,8 +70,6 @@ best_estimator_ : estimator
     _ranker_class: ClassVar[type]
     _strength: ClassVar[str]
     _weakest_last: ClassVar[bool]
-
-    alpha_per_target = False
 
     def __init_subclass__(
         cls,
@@ -146,37 +142,29 @@ best_estimator_ : estimator
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)
-            scores, learn = self._search(rows, grid)
-        chosen = self._choose(scores, grid)
-        setattr(self, f"{name}_", grid)
-        learn(chosen)
+            scores = self._search(rows, grid)
+        ranker = self._ranker(**{self._strength: self._choose(scores, grid)})
+        self._learn(ranker, rows)
+        if hasattr(self, "feature_names_in_"):
+            ranker.feature_names_in_ = self.feature_names_in_
+        adopt(self, ranker)
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write `best_estimator_`, the ranker with the chosen value, to a model file.
 
-        `load_model` returns that ranker, which predicts as the search does. A PairrankError says if
-        each target has an alpha of its own: a ranker has one.
+        `load_model` returns that ranker, which predicts as the search does.
         """
         check_is_fitted(self)
-        if not hasattr(self, "best_estimator_"):
-            raise PairrankError(
-                "every target has an alpha of its own, and the ranker of a model file has one: "
-                "search with alpha_per_target=False, or fit and save a ranker for each target"
-            )
         self.best_estimator_.save(path)
 
     @abstractmethod
-    def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
-        """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
+    def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
+        """Return the scores, (n_folds, n_values, n_targets)."""
 
-    def _search_blocks(
-        self, blocks: RowBlocks, held: RowBlocks, grid: FloatArray
-    ) -> tuple[FloatArray, Learn]:
-        """Return the scores on validation blocks, (1, n_values, n_targets), and how to learn."""
-        from pairrank.model_selection._block_search import path_on_blocks
-
-        return path_on_blocks(self, blocks, held, grid)
+    def _learn(self, ranker: Any, rows: Rows) -> None:
+        """Fit the ranker of the best value on all rows."""
+        ranker.fit(rows.X, rows.y, **rows.layout)
 
     def _scoring_of(self, y: Any) -> Any:
         """Return what folds are judged by: `scoring`, or the default for labels or Pairs."""
@@ -188,25 +176,24 @@ best_estimator_ : estimator
         shared = {name: value for name, value in self.get_params().items() if name in known}
         return self._ranker_class(**shared | parameters)
 
-    def _choose(self, scores: FloatArray, grid: FloatArray) -> FloatArray:
-        """Keep the scores and the best value; return the value for each target."""
+    def _choose(self, scores: FloatArray, grid: FloatArray) -> float:
+        """Keep the scores, (n_folds, n_values, n_targets), and the best value; return the value."""
         counts = (~np.isnan(scores)).sum(axis=0)
         judged = counts.any(axis=0)
         if not judged.all():
             which = "" if judged.size == 1 else f" of target {int(judged.argmin())}"
             raise NoPairsError(f"no fold has a test pair{which}; take fewer folds")
         sums = np.nansum(scores, axis=0)
-        means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0).T
-        each = bool(self.alpha_per_target) and len(means) > 1
-        judge = means if each else means.mean(axis=0, keepdims=True)
-        place = judge.argmax(axis=1)
+        means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0)
+        judge = means.mean(axis=1)
+        place = int(judge.argmax())
         if not self._weakest_last:
-            place = grid.size - 1 - judge[:, ::-1].argmax(axis=1)
-        best = judge[np.arange(len(judge)), place]
-        self.validation_scores_ = scores if len(means) > 1 else scores[:, :, 0]
-        self.best_score_ = best if each else float(best[0])
-        setattr(self, f"{self._strength}_", grid[place] if each else float(grid[place[0]]))
-        return np.broadcast_to(grid[place], len(means))
+            place = grid.size - 1 - int(judge[::-1].argmax())
+        self.validation_scores_ = scores if judged.size > 1 else scores[:, :, 0]
+        self.best_score_, value = float(judge[place]), float(grid[place])
+        setattr(self, f"{self._strength}s_", grid)
+        setattr(self, f"{self._strength}_", value)
+        return value
 
 
 @ranker
@@ -223,7 +210,7 @@ class FoldSearch(SearchedRanker, ABC):
     _not_in_folds: ClassVar[dict[str, Any]] = {}
     """Parameters that only the fit on all rows has, and their values in folds."""
 
-    def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
+    def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
         model, scorer = self._ranker(), get_query_scorer(self._scoring_of(rows.y))
         model._check_parameters()
         model._preferences(rows)
@@ -231,18 +218,12 @@ class FoldSearch(SearchedRanker, ABC):
         judged = clone(model).set_params(**self._not_in_folds)
         folds = folds_of(self.cv, rows, self.random_state)
         scores = [_scores_of_fold(judged, rows, fold, tried) for fold in folds]
-
-        def learn(values: FloatArray) -> None:
-            model.set_params(**{self._strength: float(values[0])})
-            model.fit(rows.X, rows.y, **rows.layout)
-            adopt(self, model)
-
-        return np.array(scores)[:, :, None], learn
+        return np.array(scores)[:, :, None]
 
 
 def part_of(rows: Rows, places: np.ndarray) -> Rows:
     """Return some of the rows."""
-    return Rows(*(None if value is None else _safe_indexing(value, places) for value in rows))
+    return Rows(*(None if value is None else value[places] for value in rows))
 
 
 class Fold(NamedTuple):
@@ -272,8 +253,8 @@ def _scores_of_fold(ranker: Any, rows: Rows, fold: Fold, tried: dict[str, Any]) 
     """Return the scores of a fold's test rows along the path over its training rows."""
     train, test, X_train, X_test = fold.train, fold.test, rows.X, rows.X
     if fold.places is not None:
-        X_train, _ = _safe_split(ranker, rows.X, None, fold.places[0])
-        X_test, _ = _safe_split(ranker, rows.X, None, fold.places[1], fold.places[0])
+        columns = fold.places[0] if ranker._is_precomputed else None
+        X_train, X_test = (matrix_part(rows.X, places, columns) for places in fold.places)
     validation = {f"{name}_val": value for name, value in test.layout.items()}
     given = {**train.layout, **validation, "X_val": X_test, "y_val": test.y, **tried}
     try:

@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils import column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
@@ -22,7 +21,7 @@ from pairrank.estimators._rows import aligned
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.score_map import ScoreMap
-from pairrank.model_selection.splits import splits_of
+from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
 
 
 class PairwiseClassifier(ClassifierMixin, BaseEstimator):
@@ -148,7 +147,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
                 "learn from RowBlocks: fit the ranker on them, and calibrate it on a sample"
             )
         (X,) = indexable(X)
-        n_rows = _num_samples(X)
+        n_rows = count_rows(X)
         rows = {name: check(given[name], n_rows) for name, check in ALIGNED.items()}
         rows = {name: part for name, part in aligned(rows).items() if part is not None}
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
@@ -256,16 +255,15 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     def _left_out_scores(self, X: Any, codes: FloatArray, rows: dict[str, Any]) -> FloatArray:
         """Return each row's score by a ranker that did not see it; NaN where there is none."""
         scores, ranker = np.full(codes.size, np.nan), self._ranker()
-        shape = np.empty((codes.size, 0))
+        shape, is_kernel = np.empty((codes.size, 0)), get_tags(ranker).input_tags.pairwise
         for train, test in splits_of(self.cv, shape, codes, rows.get("qid"), self.random_state):
-            part = {name: _safe_indexing(each, train) for name, each in rows.items()}
-            X_train, labels = _safe_split(ranker, X, codes, train)
-            X_test, _ = _safe_split(ranker, X, None, test, train)
+            part = {name: each[train] for name, each in rows.items()}
+            columns = train if is_kernel else None
             try:
-                model = clone(ranker).fit(X_train, labels, **part)
+                model = clone(ranker).fit(matrix_part(X, train, columns), codes[train], **part)
             except NoPairsError:
                 continue
-            scores[test] = _scores(model, X_test)
+            scores[test] = _scores(model, matrix_part(X, test, columns))
         return scores
 
 

@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from pairrank.estimators.model_files import CLASSIFIER, record_of, saved_of
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
-from pairrank.io.model_file import pack_model, unpack_model
+from pairrank.io.model_file import ModelRecord, pack_model, read_model, unpack_model, write_model
 from pairrank.model_selection.score_map import ScoreMap
 
 _METHODS = ("sigmoid", "isotonic")

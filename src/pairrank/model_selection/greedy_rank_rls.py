@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self
@@ -12,12 +13,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import Features, FloatArray
+from pairrank._protocols import Features
 from pairrank.estimators._base import Seed
 from pairrank.estimators._rows import aligned, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, PairsLeftOut
 from pairrank.model_selection.splits import (
@@ -162,10 +163,12 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
             left_out = self._left_out(problem, (rows.X, rows.y, None if one_query else rows.qid))
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
         chosen = np.flatnonzero(self.support_)
-        weights = _weights(problem, chosen, float(self.alpha))
-        coefs = np.zeros((len(weights), self.n_features_in_))
-        coefs[:, chosen] = weights
-        self.coef_ = coefs if len(coefs) > 1 else coefs[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroWeightsWarning)
+            ranker = RankRLS(self.alpha, solver="direct")
+            coef = ranker.fit(rows.X[:, chosen], rows.y, **rows.layout).coef_
+        self.coef_ = np.zeros((*coef.shape[:-1], self.n_features_in_))
+        self.coef_[..., chosen] = coef
         self.n_pairs_ = problem.n_pairs
         return self
 
@@ -272,18 +275,3 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
             errors.append(left_out.error)
         self.selected_, self.errors_ = np.array(selected), np.array(errors) / weight
         self.n_features_to_select_ = len(selected)
-
-
-def _weights(
-    problem: CentredRows | Comparisons, features: NDArray[np.intp], alpha: float
-) -> FloatArray:
-    """Return RankRLS's weights on some features, (n_targets, k); O(m k^2)."""
-    columns = np.hstack([problem.columns(slice(at, at + 1)) for at in features.tolist()])
-    gram = columns.T @ columns + alpha * np.eye(features.size)
-    try:
-        return np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
-    except np.linalg.LinAlgError:
-        raise PairrankError(
-            f"the selected features depend on one another and alpha = {alpha:g} is lost beside "
-            "them in float64: raise alpha, or scale the features down"
-        ) from None

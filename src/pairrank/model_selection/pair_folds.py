@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
@@ -72,12 +73,12 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
         return _thinned(pairs, counts, n_splits, generator)
     if pairs.groups is None:
         fold_of = generator.permutation(np.arange(pairs.n_pairs) % n_splits)
-    else:
-        folds = QueryKFold(n_splits, shuffle=True, random_state=generator, stratify_by_size=True)
-        fold_of = folds.fold_of_rows(pairs.groups)
-    return (
-        (pairs.select(fold_of != fold), pairs.select(fold_of == fold)) for fold in range(n_splits)
-    )
+        tests: Any = (np.flatnonzero(fold_of == fold) for fold in range(n_splits))
+    else:  # GroupKFold balances sizes; groups of one size are taken in random order
+        groups = generator.permutation(n_units)[query_codes(pairs.groups)[1]]
+        split = GroupKFold(n_splits).split(np.zeros(pairs.n_pairs), groups=groups)
+        tests = (test for _, test in split)
+    return (_parted(pairs, test) for test in tests)
 
 
 def splits_of_pairs(
@@ -96,19 +97,25 @@ def splits_of_pairs(
             return pair_folds(pairs, int(cv), random_state=0 if seed is None else seed)
         cv = QueryKFold(int(cv))
     if isinstance(cv, QueryKFold) and qid is not None:
-        fold_of = cv.fold_of_rows(qid)[pairs.i]
-        places = [(fold_of != fold, fold_of == fold) for fold in range(cv.get_n_splits())]
-    else:
-        groups = pairs.groups
-        if groups is None and qid is not None:
-            groups = qid[pairs.i]
-        if groups is None and isinstance(cv, QueryKFold):
-            raise PairrankError(
-                "QueryKFold keeps whole queries or groups, and the Pairs have neither: pass qid, "
-                "or Pairs(..., groups=...); a number of folds splits single comparisons"
-            )
-        places = given_splits(cv, pairs.n_pairs, "comparisons", groups)
+        tests = [test for _, test in cv.split(qid, qid=qid)]
+        return [_parted(pairs, np.isin(pairs.i, test)) for test in tests]
+    groups = pairs.groups
+    if groups is None and qid is not None:
+        groups = qid[pairs.i]
+    if groups is None and isinstance(cv, QueryKFold):
+        raise PairrankError(
+            "QueryKFold keeps whole queries or groups, and the Pairs have neither: pass qid, "
+            "or Pairs(..., groups=...); a number of folds splits single comparisons"
+        )
+    places = given_splits(cv, pairs.n_pairs, "comparisons", groups)
     return [(pairs.select(train), pairs.select(test)) for train, test in places]
+
+
+def _parted(pairs: Pairs, test: NDArray[Any]) -> PairSplit:
+    """Return all other comparisons, and those at the places of a test part."""
+    held = np.zeros(pairs.n_pairs, dtype=bool)
+    held[test] = True
+    return pairs.select(~held), pairs.select(held)
 
 
 def _thinned(

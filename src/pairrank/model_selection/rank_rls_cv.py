@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
 
-from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.blocks import RowBlocks
 from pairrank.design import Design
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
-from pairrank.exceptions import PairrankError
-from pairrank.model_selection._outcome import Learn
+from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.model_selection._outcome import Predicted
 from pairrank.model_selection._search import Fold, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
 from pairrank.model_selection.scorers import (
     get_query_scorer,
-    pairwise_accuracy_scorer,
     requested,
 )
 from pairrank.model_selection.splits import (
@@ -49,9 +44,8 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     """RankRLS whose alpha is chosen by cross-validation, from one eigendecomposition.
 
     Queries or pairs of rows are left out in turn, in closed form: up to rounding, the scores are
-    those of refits without them, but nothing is refitted. The weights at the best alpha come from
-    the same eigendecomposition. The features of a kernel are made once from all rows, also for
-    folds.
+    those of refits without them, but nothing is refitted. The best alpha is then fitted on all
+    rows. The features of a kernel are made once from all rows, also for folds.
 
     Parameters
     ----------
@@ -68,29 +62,25 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         "pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", or a scorer (see
         `get_query_scorer`) that calls `predict` only. "leave-pair-out", and Pairs left out, allow
         pairwise accuracy only.
-    alpha_per_target : bool, default False
-        Choose an alpha for each column of y; False: one for all, with the best mean score.
     random_state : int, RandomState or None, default None
         Seeds folds of rows and the landmarks of "nystroem"; None is a fixed seed.
 
     Attributes
     ----------
-    alpha_ : float, or ndarray of shape (n_targets,) with `alpha_per_target`
-        The chosen alpha, the largest of equals.
+    alpha_ : float
+        The chosen alpha, the largest of equals; of several targets the one of the best mean score.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
     validation_scores_ : ndarray of shape (n_folds, n_values) or (n_folds, n_values, n_targets)
         The score of each fold at each alpha; n_folds is 1 without folds. NaN where a fold holds no
         pair; the mean is over the other folds.
-    best_score_ : float, or ndarray of shape (n_targets,) with `alpha_per_target`
+    best_score_ : float
         The mean score at `alpha_`.
     cv_ : object
         The way to leave rows out that `cv` stands for.
-    coef_
-    best_estimator_ : RankRLS
-        A ranker with these weights, which `save` writes; not with `alpha_per_target`.
-    n_pairs_ : int
-        The number of differences, n_q^2 per query, or of comparisons.
+    best_estimator_
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
+    n_rows_, n_queries_, n_ties_
     feature_map_, n_features_in_, feature_names_in_
 
     Notes
@@ -103,8 +93,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     of the largest eigenvalue, and a sparse column far from 0 loses digits to its offset.
     Predictions of a query that agree to 2^-36 of the largest of them count as tied.
 
-    On RowBlocks all alphas come from one eigendecomposition of the normal equations, at most 5,000
-    features; validation blocks are read once, and judge the predictions at all alphas.
+    On RowBlocks each alpha is a fit of RankRLS, judged by the validation blocks.
 
     References
     ----------
@@ -120,55 +109,33 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     """
 
     alphas: ArrayLike = PAPER_ALPHAS
-    _: KW_ONLY
-    alpha_per_target: bool = False
 
     @property
     def _maps_features(self) -> bool:
         """A precomputed kernel matrix becomes features too."""
         return not self._is_linear
 
-    def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
-        validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
+    def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
         self._check_kernel()
         method = self._method(rows)
         scorer = self._scorer(method, rows.y)
         _require_pairs(rows)
         features = self._learnt_features(rows.X)
+        self.__dict__.pop("feature_map_", None)  # the ranker of the best alpha has its own
         spectrum = Spectrum(least_squares(rows._replace(X=features)))
         self.cv_ = method
         if not isinstance(method, str):
             folds = folds_of(method, rows, self.random_state)
             each = [_scores_of_fold(fold, rows.X, features, grid, scorer) for fold in folds]
-            scores = np.array(each)
-        elif method == LEAVE_QUERY_OUT and not isinstance(rows.y, Pairs):
-            scores = _scores_of_predictions(spectrum, grid, scorer, rows)[None]
-        else:
-            scores = _scores_of_margins(spectrum, grid, method)[None]
-        return scores, lambda alphas: self._learn(spectrum, alphas)
+            return np.array(each)
+        if method == LEAVE_QUERY_OUT and not isinstance(rows.y, Pairs):
+            return _scores_of_predictions(spectrum, grid, scorer, rows)[None]
+        return _scores_of_margins(spectrum, grid, method)[None]
 
-    def _search_blocks(
-        self, blocks: RowBlocks, held: RowBlocks, grid: FloatArray
-    ) -> tuple[FloatArray, Learn]:
-        from pairrank.model_selection._block_search import BlockSpectrum, judged_by_blocks
-
-        validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
-        scorer = get_query_scorer(self._scoring_of(None))
-        spectrum = BlockSpectrum(self._ranker(), blocks)
-        coefs = spectrum.coefs(grid)
-        scores = judged_by_blocks(held, coefs, scorer)
-        self.cv_ = None
-
-        def learn(alphas: FloatArray) -> None:
-            places = np.searchsorted(grid, alphas)
-            chosen = np.stack([coefs[place, t] for t, place in enumerate(places)])
-            spectrum.keep(self)
-            self.coef_ = chosen if len(chosen) > 1 else chosen[0]
-            self.__dict__.pop("best_estimator_", None)
-            if np.ndim(self.alpha_) == 0:
-                self.best_estimator_ = self._as_ranker()
-
-        return scores[None], learn
+    def _learn(self, ranker: Any, rows: Rows) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroWeightsWarning)
+            super()._learn(ranker.set_params(solver="direct"), rows)
 
     def _method(self, rows: Rows) -> Any:
         """Return what `cv` stands for; an error where queries to leave out are missing."""
@@ -183,40 +150,13 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     def _scorer(self, method: Any, y: Any) -> Any:
         scorer = get_query_scorer(self._scoring_of(y))
         closed = method == LEAVE_PAIR_OUT or (method == LEAVE_QUERY_OUT and isinstance(y, Pairs))
-        if closed and scorer is not pairwise_accuracy_scorer:
+        if closed and scorer is not get_query_scorer("pairwise_accuracy"):
             left = "pairs" if method == LEAVE_PAIR_OUT else "queries of comparisons"
             raise PairrankError(
                 f"scoring={self.scoring!r} needs the scores of a query, but leaving {left} out "
                 'gives margins only: take scoring="pairwise_accuracy", or folds (cv=5)'
             )
         return scorer
-
-    def _learn(self, spectrum: Spectrum, alphas: FloatArray) -> None:
-        """Set the weights at the chosen alpha of each target."""
-        coefs = np.stack([spectrum.coefs(alphas[[t]])[0, t] for t in range(alphas.size)])
-        if self._is_precomputed:
-            coefs = self._dual_coefs(coefs)
-        self.coef_ = coefs if len(coefs) > 1 else coefs[0]
-        self.n_pairs_ = spectrum.problem.n_pairs
-        self.__dict__.pop("best_estimator_", None)
-        if np.ndim(self.alpha_) == 0:
-            self.best_estimator_ = self._as_ranker()
-
-    def _dual_coefs(self, coefs: FloatArray) -> FloatArray:
-        """Turn weights of a precomputed kernel's features into coefficients of its rows."""
-        dual = np.zeros((len(coefs), self.n_features_in_))
-        dual[:, self.feature_map_.landmarks_] = coefs @ self.feature_map_.projection_.T
-        del self.feature_map_
-        return dual
-
-    def _as_ranker(self) -> RankRLS:
-        single = self._ranker(alpha=self.alpha_, solver="direct")
-        learnt = ("coef_", "n_pairs_", "feature_map_", "n_features_in_", "feature_names_in_")
-        for name in learnt:
-            if hasattr(self, name):
-                setattr(single, name, getattr(self, name))
-        single.n_iter_, single.status_ = 1, "converged"
-        return single
 
 
 def _require_pairs(rows: Rows) -> None:
@@ -226,19 +166,6 @@ def _require_pairs(rows: Rows) -> None:
         return
     for column in columns_of(rows.y):
         Levels.build(column, **rows.layout).require_pairs()
-
-
-class _Predicted(BaseEstimator):
-    """What was predicted, as a scorer asks for it."""
-
-    graph = "full"
-
-    def __init__(self, scores: Any = None) -> None:
-        self.scores = scores
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the predictions; the rows are ignored."""
-        return self.scores
 
 
 def _scores_of_margins(spectrum: Spectrum, grid: FloatArray, method: str) -> FloatArray:
@@ -280,8 +207,8 @@ def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer:
         return np.full((grid.size, len(columns_of(train.y))), np.nan)
     learnt, judged, X_test = features, features, X
     if fold.places is not None:
-        learnt, judged = (_safe_indexing(features, places) for places in fold.places)
-        X_test = _safe_indexing(X, fold.places[1])
+        learnt, judged = (features[places] for places in fold.places)
+        X_test = X[fold.places[1]]
     problem = least_squares(train._replace(X=learnt))
     design = Design(judged)
     coefs = Spectrum(problem).coefs(grid)
@@ -298,7 +225,7 @@ def _judged(predicted: Iterable[FloatArray], rows: Rows, scorer: Any) -> FloatAr
     return np.array(
         [
             [
-                float(scorer(_Predicted(s[:, t]), rows.X, y_t, **asked))
+                float(scorer(Predicted(s[:, t]), rows.X, y_t, **asked))
                 for t, y_t in enumerate(targets)
             ]
             for s in predicted

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankWarning
 from pairrank.model_selection.rls_equations import CentredRows
-from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, NOISE_BITS, TIE_BITS, Spectrum
+from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, Spectrum, eigen
 
 _ENTRIES = 1 << 19
 _ALONE = 1e-10
-_TIES = (2.0**-TIE_BITS, 2.0**-NOISE_BITS)
-_ROUNDING = 1e-9
-_CLOSE = 1e-3
-"""An alpha so small beside the largest eigenvalue leaves little of I - H beside u u'."""
+_NOISE = 2.0**-44
+"""A margin below this part of its terms is 0 up to rounding."""
 
 
 def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -36,27 +33,32 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     labels. A warning says if digits are lost, because only two rows have a feature of large scale.
 
     Costs O(m_q^2 min(m, d)) for each query and alpha, and O(m_q min(m, d)) memory: for small data.
-    Wide rows have their eigenvectors rotated first, O(m^3) time and O(m^2) memory. Pahikkala et al.
-    2009, leave-pair-out.
+    Pahikkala et al. 2009, leave-pair-out.
     """
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
-    least, centred = 1.0, _Centred.of(spectrum)
-    right = np.zeros((alphas.size, problem.b.shape[1]))
-    total = np.zeros(problem.b.shape[1])
+    wide = _Wide.of(problem) if spectrum.is_dual else None
+    moments = spectrum.moments if wide is None else wide.moments
+    right, total = np.zeros((alphas.size, problem.b.shape[1])), np.zeros(problem.b.shape[1])
+    least = 1.0
     for query in range(problem.query_start.size - 1):
         rows = problem.equations_of(query)
-        F, y, root = spectrum.factor_of(query), problem.y[rows], problem.root[rows]
+        y, b, root = problem.y[rows], problem.b[rows], problem.root[rows]
         total += [_pair_weight(labels, root**2) for labels in y.T]
-        part = None if centred is None or root.size <= 2 else centred.rows(rows)
+        unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
+        F = spectrum.factor_of(query) if wide is None else wide.vectors[rows]
         for place, alpha in enumerate(alphas):
-            close = None
-            if part is not None and alpha <= _CLOSE * spectrum.values[-1]:
-                close = part.at(alpha)
-            at = spectrum.shrinkage(alphas[[place]])[0], spectrum.remainder(alphas[[place]])[0]
-            more, left = _right_weights(spectrum, F, (y, problem.b[rows], root), *at, close)
+            if wide is None:
+                base, middle, of_unit = 1.0, -1.0 / (spectrum.values + alpha), 1.0
+            else:
+                base, middle = 0.0, alpha / (wide.values + alpha)
+                of_unit = alpha / (wide.shift + alpha)
+            scaled, less = F * middle, np.sqrt(of_unit) * unit
+            residual = base * b + scaled @ moments
+            diagonal = base + np.einsum("ik,ik->i", scaled, F) - less**2
+            more, kept = _right_weight((scaled, F, less), diagonal, residual, y, root)
             right[place] += more
-            least = min(least, left)
+            least = min(least, kept)
     if least < _ALONE:
         warnings.warn(
             f"two rows hold almost all of some feature (the others have {least:.0e} of it), so "
@@ -94,91 +96,66 @@ def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     return result / problem.root
 
 
-def _right_weights(
-    spectrum: Spectrum,
-    F: FloatArray,
-    rows: tuple[FloatArray, FloatArray, FloatArray],
-    shrink: FloatArray,
-    remain: FloatArray,
-    close: tuple[FloatArray, FloatArray, FloatArray] | None,
-) -> tuple[FloatArray, float]:
-    """Return the weight of one query's pairs in the right order at one alpha, for each target.
+class _Wide(NamedTuple):
+    """The eigendecomposition of A A' + c U U', with the queries' unit vectors u as columns of U.
 
-    Also return the least that I - u u' - H keeps of a pair: about its smaller eigenvalue there.
-
-    With Q = (I - H)_{ij,ij}, whose off-diagonal is -H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), r
-    the residuals, the margin is z' Q^-1 (H b - H_{ij,ij} (b + t u)), z = (1/sqrt v_i, -1/sqrt v_j):
-    z' u = 0, so that nothing larger than H is subtracted and ties stay ties. `rows` are y, b and
-    sqrt v. `close` has two factors of I - u u' - H and the residuals, if alpha is so small that the
-    matrix itself must be used.
-    """
-    from pairrank.compiled.left_pairs import right_weight
-
-    y, b, root = rows
-    shrunk, squares = F * shrink, np.square(F)
-    predicted = shrunk @ spectrum.moments
-    residual = spectrum.base * b + (F * remain) @ spectrum.moments
-    leverage, left = squares @ shrink, spectrum.base + squares @ remain
-    unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
-    scaled = other = np.empty((root.size, 0))
-    if close is not None:
-        scaled, other, residual = close
-        left = np.einsum("ik,ik->i", scaled, other)
-    result, least = np.zeros(b.shape[1]), 1.0
-    step = max(1, _ENTRIES // root.size)
-    for first in range(0, root.size, step):
-        part = slice(first, first + step)
-        H = shrunk[part] @ F.T
-        M = np.empty((0, 0)) if close is None else scaled[part] @ other.T
-        for target, columns in enumerate(zip(predicted.T, residual.T, b.T, y.T, strict=True)):
-            p, r, at, labels = map(np.ascontiguousarray, columns)
-            weight, kept = right_weight(
-                H, M, first, p, r, at, left, leverage, unit, root, labels, _TIES
-            )
-            result[target] += weight
-            least = min(least, kept)
-    return result, least
-
-
-class _Centred(NamedTuple):
-    """Rows G of the eigenvectors orthogonal to the queries' unit vectors u; dual problems only.
-
-    They give I - u u' - H = G (alpha / (S + alpha)) G' with all digits, also if alpha is so small
-    beside S that the difference of 1 - u_i^2 and H_ii would lose them.
+    The u are eigenvectors of A A' of the value 0. With S the eigenvalues, I - u u' - H of a query
+    is V alpha/(S + alpha) V' less alpha/(c + alpha) u u'. Both terms are as small as their
+    difference where alpha is small, so no digits are lost.
     """
 
-    G: FloatArray
+    shift: float
     values: FloatArray
+    vectors: FloatArray
     moments: FloatArray
 
     @classmethod
-    def of(cls, spectrum: Spectrum) -> Self | None:
-        """Rotate the eigenvectors of 0 so that they include the u; None where they cannot."""
-        problem = spectrum.problem
-        sizes = np.diff(problem.query_start)
-        if not spectrum.is_dual or sizes.max() <= 2:
-            return None
-        empty = spectrum.values == 0
-        length = np.sqrt(np.bincount(problem.query_of, problem.root**2))
-        units = np.zeros((problem.root.size, sizes.size))
-        units[np.arange(problem.root.size), problem.query_of] = problem.root
-        units = (units / length)[:, sizes > 2]
-        held = spectrum.vectors[:, empty].T @ units
-        if (np.linalg.norm(held, axis=0) < 1 - _ROUNDING).any():
-            return None
-        turned = spectrum.vectors[:, empty] @ linalg.qr(held)[0][:, units.shape[1] :]
-        G = np.hstack((spectrum.vectors[:, ~empty], turned))
-        values = np.append(spectrum.values[~empty], np.zeros(turned.shape[1]))
-        return cls(G, values, G.T @ problem.b)
+    def of(cls, problem: CentredRows) -> _Wide:
+        """Decompose; O(m^2 d + m^3)."""
+        kernel = problem.kernel()
+        shift = float(kernel.trace()) / problem.root.size or 1.0
+        for query in np.flatnonzero(np.diff(problem.query_start) > 2).tolist():
+            rows = problem.equations_of(query)
+            unit = problem.root[rows] / np.linalg.norm(problem.root[rows])
+            kernel[rows, rows] += shift * np.outer(unit, unit)
+        values, vectors = eigen(kernel)
+        return cls(shift, values, vectors, vectors.T @ problem.b)
 
-    def rows(self, part: slice) -> Self:
-        """Return the same of some equations."""
-        return self._replace(G=self.G[part])
 
-    def at(self, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return G E, G and the residuals b - H b at an alpha."""
-        scaled = self.G * (alpha / (self.values + alpha))
-        return scaled, self.G, scaled @ self.moments
+def _right_weight(
+    parts: tuple[FloatArray, FloatArray, FloatArray],
+    diagonal: FloatArray,
+    residual: FloatArray,
+    y: FloatArray,
+    root: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Return the weight of one query's pairs in the right order at one alpha, for each target.
+
+    `parts` are (G, F, l): the matrix M = I - u u' - H has the entries of G F' - l l' beside its
+    diagonal. Also return the least smaller eigenvalue of M_ij,ij, about, relative to M's largest
+    entry.
+    """
+    scaled, F, less = parts
+    result, least, weight = np.zeros(y.shape[1]), 1.0, root**2
+    step = max(1, _ENTRIES // root.size)
+    for first in range(0, root.size, step):
+        rows = slice(first, first + step)
+        own = diagonal[rows, None]
+        M = scaled[rows] @ F.T - np.outer(less[rows], less)
+        determinant = own * diagonal - M**2
+        kept = (determinant / (own + diagonal) / diagonal.max()).clip(1e-300)
+        for target, (r, labels) in enumerate(zip(residual.T, y.T, strict=True)):
+            difference = labels[rows, None] - labels
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                e_i = (diagonal * r[rows, None] - M * r) / determinant / root[rows, None]
+                e_j = (own * r - M * r[rows, None]) / determinant / root
+                margin = difference - (e_i - e_j)
+                noise = _NOISE / kept * (np.abs(difference) + np.abs(e_i) + np.abs(e_j))
+            credit = np.where(np.abs(margin) > noise, margin > 0.0, 0.5)
+            counts = difference > 0.0
+            result[target] += weight[rows] @ np.where(counts, credit, 0.0) @ weight
+            least = min(least, kept[counts].min(initial=1.0))
+    return result, float(least)
 
 
 def _pair_weight(labels: FloatArray, weight: FloatArray) -> float:

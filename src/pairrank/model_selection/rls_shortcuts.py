@@ -55,11 +55,11 @@ class Spectrum:
             if self.is_dual:
                 kernel = problem.kernel()
                 self.flat = kernel.diagonal() == 0
-                self.values, self.vectors = _eigen(kernel)
+                self.values, self.vectors = eigen(kernel)
                 self.moments = self.vectors.T @ problem.b
             else:
                 self._gram, self._target = problem.gram(), problem.moments(problem.b)
-                self.values, self.vectors = _eigen(self._gram)
+                self.values, self.vectors = eigen(self._gram)
                 self.moments = self.vectors.T @ self._target
 
     def coefs(self, alphas: FloatArray) -> FloatArray:
@@ -109,7 +109,7 @@ class Spectrum:
                 gram -= block.T @ block
                 target -= block.T @ self.problem.b[part]
             if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
-                values, vectors = _eigen(gram)
+                values, vectors = eigen(gram)
                 return _solved(values, vectors, vectors.T @ target, alphas)
         others = Spectrum(self.problem.without(self.problem.query_of == query))
         return others.coefs(alphas).transpose(0, 2, 1)
@@ -217,7 +217,7 @@ def _solved(
     return vectors @ (target / (values + alphas[:, None])[:, :, None])
 
 
-def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the eigenvalues, 0 where they are rounding, and eigenvectors of a semidefinite matrix.
 
     With an alpha far below the largest eigenvalue, rounding would not act as 0.

@@ -141,12 +141,6 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
 READY = {name: QueryScorer(metric) for name, metric in METRICS.items() if not metric.needs_k}
 """The scorers of all metrics that need no position, by name."""
 
-pairwise_accuracy_scorer = READY["pairwise_accuracy"]
-wmw_scorer = READY["wmw"]
-kendall_tau_scorer = READY["kendall_tau"]
-mean_ndcg_scorer = READY["mean_ndcg"]
-ndcg_at_10_scorer = QueryScorer(metric_named("ndcg@10"))
-
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the part of the metadata (`RowArguments`) that a scorer takes.
@@ -155,8 +149,8 @@ def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[st
 
     Examples
     --------
-    >>> requested(mean_ndcg_scorer.set_score_request(sample_weight=False),
-    ...           {"qid": [1, 1], "sample_weight": [1.0, 2.0]})
+    >>> scorer = get_query_scorer("mean_ndcg").set_score_request(sample_weight=False)
+    >>> requested(scorer, {"qid": [1, 1], "sample_weight": [1.0, 2.0]})
     {'qid': [1, 1]}
     """
     routing = getattr(scorer, "get_metadata_routing", None)

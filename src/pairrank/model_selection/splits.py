@@ -35,8 +35,6 @@ class QueryKFold(BaseCrossValidator):
         Take queries in random order, not in their order of appearance.
     random_state : int, RandomState or None
         Seeds the shuffling; ignored without it.
-    stratify_by_size : bool
-        Balance the rows of the folds: each gets as many large and small queries as the others.
 
     Raises
     ------
@@ -62,12 +60,10 @@ class QueryKFold(BaseCrossValidator):
         *,
         shuffle: bool = False,
         random_state: Any = None,
-        stratify_by_size: bool = False,
     ) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
-        self.stratify_by_size = stratify_by_size
 
     def get_n_splits(
         self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None
@@ -93,35 +89,26 @@ class QueryKFold(BaseCrossValidator):
         if qid is None:
             raise PairrankError(_no_qid(groups))
         try:
-            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            n_rows = count_rows(X)
         except (TypeError, IndexError):
             raise PairrankError(f"X must have rows to split, got {X!r}") from None
-        return self._iterate(self.fold_of_rows(check_identifiers(qid, "qid", n_rows)))
+        fold_of = self._folds(check_identifiers(qid, "qid", n_rows))
+        inside = (fold_of == fold for fold in range(self.n_splits))
+        return ((np.flatnonzero(~each), np.flatnonzero(each)) for each in inside)
 
-    def _iterate(self, fold_of: NDArray[np.int64]) -> Iterator[Split]:
-        for fold in range(self.n_splits):
-            inside = fold_of == fold
-            yield np.flatnonzero(~inside), np.flatnonzero(inside)
-
-    def fold_of_rows(self, identifiers: NDArray[Any]) -> NDArray[np.int64]:
+    def _folds(self, identifiers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the fold whose test part holds each row, for checked identifiers."""
-        self.get_n_splits()
         _, codes = query_codes(identifiers)
-        _, first_row, sizes = np.unique(codes, return_index=True, return_counts=True)
-        if sizes.size < self.n_splits:
+        _, first_row = np.unique(codes, return_index=True)
+        if first_row.size < self.n_splits:
             raise PairrankError(
-                f"{sizes.size} queries cannot make {self.n_splits} folds: take fewer folds"
+                f"{first_row.size} queries cannot make {self.n_splits} folds: take fewer folds"
             )
         order = np.argsort(first_row)
         if self.shuffle:
             order = generator_of(self.random_state).permutation(order)
-        fold_of_query = np.empty(sizes.size, dtype=np.int64)
-        if self.stratify_by_size:
-            order = order[np.argsort(-sizes[order], kind="stable")]
-            there_and_back = np.r_[0 : self.n_splits, self.n_splits - 1 : -1 : -1]
-            fold_of_query[order] = np.resize(there_and_back, sizes.size)
-        else:
-            fold_of_query[order] = np.arange(sizes.size) * self.n_splits // sizes.size
+        fold_of_query = np.empty(order.size, dtype=np.int64)
+        fold_of_query[order] = np.arange(order.size) * self.n_splits // order.size
         return fold_of_query[codes]
 
 
@@ -227,6 +214,22 @@ def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Spl
     fold_of = np.empty(n_rows, dtype=np.int64)
     fold_of[order[np.argsort(labels[order], kind="stable")]] = np.arange(n_rows) % n_folds
     return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of rows of an array, a sparse matrix, a frame or a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def matrix_part(X: Any, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
+    """Return some rows of an array, a CSR matrix, a frame or a list; of a kernel, some columns."""
+    if hasattr(X, "iloc"):
+        X = X.iloc[rows]
+    elif hasattr(X, "shape"):
+        X = X[rows]
+    else:
+        X = [X[row] for row in rows]
+    return X if columns is None else np.asarray(X)[:, columns]
 
 
 def method_of(cv: Any, n_queries: int, *, small: bool, n_folds: int) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +11,13 @@ from scipy import linalg, sparse
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
 
-if TYPE_CHECKING:
-    from pairrank.objective.limit_rows import LimitRows
-
 _PIECE_ENTRIES = 1 << 18
 _PIECE_ROWS = 1 << 15
 _SPARSE_PIECE_ROWS = 1 << 16
 _ENTRIES_TO_KEEP = 1 << 23
 _MAX_DENSE_FEATURES = 2000
 _MAX_ROWS_OF_A_BASIS = 4000
-_FEW_GROUPS = 32
-_FEW_FEATURES = 32
-"""So few features are multiplied faster by compiled loops than by BLAS."""
 _GRAM_ROWS = 1024
-_MOST_HEAVY_ROWS = 2000
 
 
 class Piece:
@@ -43,21 +34,9 @@ class Piece:
         """Return values per group, (.., n_groups), at each row of the piece."""
         return np.repeat(values[..., self.groups], self._sizes, axis=-1)
 
-    def add_grams(
-        self, columns: FloatArray, first: int, sides: FloatArray, gram: FloatArray, sums: FloatArray
-    ) -> None:
-        """Do what `HullObjective.add_grams` does, for X' in C order from the column `first` on."""
-        from pairrank.compiled import limit_grams
-
-        limit_grams.add_grams(columns, first, sides, self.start, self.groups.start, gram, sums)
-
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
         """Add rows times their `sides`, (2, n), to the sums of groups, (2, n_groups, width)."""
         first, last = self.groups.start, self.groups.stop
-        if last - first <= _FEW_GROUPS and not sparse.issparse(block):
-            for group, (begin, end) in enumerate(pairwise(self.start.tolist()), first):
-                sums[:, group] += sides[:, begin:end] @ block[begin:end]
-            return
         places, shape = np.arange(sides.shape[1]), (last - first, sides.shape[1])
         for side, values in enumerate(sides):
             part = sparse.csr_array((values, places, self.start), shape=shape) @ block
@@ -117,12 +96,6 @@ class HullObjective:
         self.n_features = X.shape[1] if self._rows is None else self._rows.shape[1]
         self.takes_matrices = self._basis is not None or self.n_features <= _MAX_DENSE_FEATURES
 
-    def start_rows(self) -> LimitRows:
-        """Return the rows' multipliers and margins at the start of the interior point method."""
-        from pairrank.objective.limit_rows import LimitRows
-
-        return LimitRows(self)
-
     def features(self, piece: Piece) -> Any:
         """Return the centred rows of a piece."""
         if self._rows is None:
@@ -144,12 +117,6 @@ class HullObjective:
 
         Its rows times a and b are added to the sums of their groups, (2, n_groups, n_features).
         """
-        if not self._is_sparse and self.n_features <= _FEW_FEATURES:
-            whole = self._rows is not None
-            columns = (self._rows if whole else self._centred(piece)).T
-            first = piece.rows.start if whole else 0
-            piece.add_grams(np.ascontiguousarray(columns), first, sides, gram, sums)
-            return
         block = self.features(piece)
         piece.add_rows_by_group(sides, block, sums)
         gram += _weighted_gram(block, sides[0] + sides[1])
@@ -178,36 +145,7 @@ class HullObjective:
         """Return each group's values, (.., n_groups), at each of its rows, (.., n_rows)."""
         return np.repeat(values, np.diff(self._start), axis=-1)
 
-    def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Return an approximate inverse of I + X' diag(values) X.
-
-        The values of rows on a kink grow as the method converges. The rows of the largest values
-        enter by Woodbury's identity, the others by their diagonal.
-        """
-        heavy = np.flatnonzero(values > 8.0 * self.cost)
-        if heavy.size > _MOST_HEAVY_ROWS:
-            heavy = np.argpartition(values, -_MOST_HEAVY_ROWS)[-_MOST_HEAVY_ROWS:]
-        light = values.copy()
-        light[heavy] = 0.0
-        inverse = 1.0 / (1.0 + self._diagonal(light))
-        if not heavy.size:
-            return lambda vector: inverse * vector
-        rows = self._rows_at(heavy)
-        if self._is_sparse:
-            inner = (rows @ sparse.diags_array(inverse) @ rows.T).toarray()
-        else:
-            inner = (rows * inverse) @ rows.T
-        inner[np.diag_indices_from(inner)] += 1.0 / values[heavy]
-        factor = linalg.cho_factor(inner, lower=True, check_finite=False)
-
-        def precondition(vector: FloatArray) -> FloatArray:
-            scaled = inverse * vector
-            by_row = linalg.cho_solve(factor, rows @ scaled, check_finite=False)
-            return scaled - inverse * (rows.T @ by_row)
-
-        return precondition
-
-    def _rows_at(self, places: NDArray[np.int64]) -> Any:
+    def rows_at(self, places: NDArray[np.int64]) -> Any:
         """Return the centred rows at some places."""
         if self._rows is not None:
             return self._rows[places]
@@ -215,7 +153,7 @@ class HullObjective:
         group = np.searchsorted(self._start, places, side="right") - 1
         return self._X[self.row_of[places]] - self._centre[self._query_of_group[group]]
 
-    def _diagonal(self, values: FloatArray) -> FloatArray:
+    def diagonal(self, values: FloatArray) -> FloatArray:
         """Return the diagonal of X' diag(values) X, (n_features,)."""
         result = np.zeros(self.n_features)
         for piece in self.pieces:
@@ -285,7 +223,7 @@ class HullObjective:
         few = self.n_rows < min(n_features, _MAX_ROWS_OF_A_BASIS)
         if not few and self.n_rows * n_features > _ENTRIES_TO_KEEP:
             return None
-        rows = np.empty((self.n_rows, n_features), order="F")
+        rows = np.empty((self.n_rows, n_features))
         for piece in self.pieces:
             rows[piece.rows] = self._centred(piece)
         if not few or not np.isfinite(rows).all():

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled import limit_rows as passes
-from pairrank.solvers.limit_system import RowSums
+from pairrank.objective.newton_systems import newton_system
+from pairrank.solvers.limit_system import NewtonSystem, RowSums
 
 if TYPE_CHECKING:
     from pairrank.objective.hull_objective import HullObjective, Piece
@@ -34,7 +35,7 @@ class LimitRows:
     """
 
     def __init__(self, problem: HullObjective) -> None:
-        self._problem = problem
+        self.problem = problem
         self._share = 4.0 * problem.bounded / np.maximum(1, problem.bounded.sum(axis=0))
         self._is_bounded = problem.bounded.astype(np.float64)
         n_blocks = -(-problem.n_rows // passes.BLOCK)
@@ -50,17 +51,17 @@ class LimitRows:
 
     def numbers(self, line: int) -> FloatArray:
         """Return a line of the state of the compiled passes, (n_rows,)."""
-        return self._lines[:, line].reshape(-1)[: self._problem.n_rows]
+        return self._lines[:, line].reshape(-1)[: self.problem.n_rows]
 
     def set_numbers(self, line: int, values: FloatArray, rows: slice = slice(None)) -> None:
         """Set a line of the state of the compiled passes for some rows, (n,)."""
-        row = np.arange(*rows.indices(self._problem.n_rows))
+        row = np.arange(*rows.indices(self.problem.n_rows))
         place = row // passes.BLOCK * self._lines[0].size + row % passes.BLOCK
         self._state[place + line * passes.BLOCK] = values
 
     def move(self, length: float, weights: FloatArray, limits: FloatArray) -> RowSums:
         """Take a part of the step; return the sums there, for the weights and limits there."""
-        problem, (gradient, totals) = self._problem, self._no_sums()
+        problem, (gradient, totals) = self.problem, self._no_sums()
         cost, products, ones = 0.0, 0.0, np.ones(problem.bounded.shape)
         open_limits = np.where(problem.bounded, limits, [[-np.inf], [np.inf]])
         for piece, segments, work in self._pieces():
@@ -79,11 +80,15 @@ class LimitRows:
             scores = np.zeros(work.size)
             found = passes.move(self._state, segments, 0.0, scores, totals, shares, work, totals)
             squares += found[2]
-            gradient += self._problem.features(piece).T @ work
+            gradient += self.problem.features(piece).T @ work
         return gradient, squares
 
-    def couple(self, piece: Piece, totals: FloatArray) -> FloatArray:
-        """Update the factors of a piece; return its coupling, as `LimitSystem` needs it."""
+    def system(self, stiffness: FloatArray) -> NewtonSystem:
+        """Return Newton's equations here, for the edges' multipliers over their margins."""
+        return newton_system(self.problem, self._couple, stiffness)
+
+    def _couple(self, piece: Piece, totals: FloatArray) -> FloatArray:
+        """Update the factors of a piece; return its coupling, as `newton_system` needs it."""
         sides = np.empty((2, piece.rows.stop - piece.rows.start))
         passes.couple(self._state, self._segments[piece], sides, totals)
         return sides
@@ -99,7 +104,7 @@ class LimitRows:
         aims_of_groups = aims * self._share
         for piece, segments, work in self._pieces():
             passes.ask(self._state, segments, aims_of_groups, second, work, totals)
-            gradient += self._problem.features(piece).T @ work
+            gradient += self.problem.features(piece).T @ work
         return gradient, totals
 
     def step(self, weights: FloatArray, limits: FloatArray) -> tuple[float, float]:
@@ -111,7 +116,7 @@ class LimitRows:
         """
         products = 0.0
         for piece, segments, _ in self._pieces():
-            scores = self._problem.features(piece) @ weights
+            scores = self.problem.features(piece) @ weights
             products += passes.step(self._state, segments, self._is_bounded, scores, limits)
         return float(self._lines[:, passes.FALLS].min()), products
 
@@ -121,7 +126,7 @@ class LimitRows:
             yield piece, segments, np.empty(piece.rows.stop - piece.rows.start)
 
     def _no_sums(self) -> tuple[FloatArray, FloatArray]:
-        return np.zeros(self._problem.n_features), np.zeros((2, self._problem.n_groups))
+        return np.zeros(self.problem.n_features), np.zeros((2, self.problem.n_groups))
 
 
 def _segments(piece: Piece) -> NDArray[np.uint64]:

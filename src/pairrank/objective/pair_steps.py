@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal
+from pairrank.preferences import PairIndex
 
 _STEPS_A_BLOCK = 4096
 _SAMPLE = 1000
@@ -47,17 +46,8 @@ class StepRule:
         return np.minimum(lengths, _LONGEST)
 
 
-class DrawsPairs(Protocol):
-    """A `PairIndex`, or several as one."""
-
-    def draw(
-        self, n_draws: int, generator: np.random.Generator
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the preferred and the other row of each drawn pair."""
-
-
 class PairSteps:
-    """Stochastic gradient steps from a start, on pairs of rows that may change between calls.
+    """Stochastic gradient steps from a start, on drawn pairs of rows.
 
     A step changes the weights by a multiple of x_i - x_j and shrinks both for the penalty, so that
     steps of any length have their mean at the optimum if the penalty outweighs the loss. Its length
@@ -85,39 +75,22 @@ class PairSteps:
         self.mean = self.last.copy()
         self.n_steps, self.mean_weight = 0, 0.0
 
-    def resume(self, n_steps: int) -> None:
-        """Count the start as the result of so many steps."""
-        self.n_steps, self.mean_weight = n_steps, n_steps**3 / 3.0
-
-    def copied(self) -> Self:
-        """Return steps that go on from here and leave these weights; both draw from one generator.
-
-        Costs O(n_features).
-        """
-        twin = copy.copy(self)
-        twin.last, twin.mean = self.last.copy(), self.mean.copy()
-        return twin
-
     @property
     def coef(self) -> FloatArray:
         """The mean of the weights, or the last ones; a copy."""
         return (self.mean if self.rule.average else self.last).copy()
 
-    def take(
-        self, X: Any, pairs: DrawsPairs, n_steps: int, ratio: float, importance: float = 1.0
-    ) -> None:
-        """Take steps on pairs of rows of X, an array or CSR matrix; `importance` scales the loss.
+    def take(self, X: Any, pairs: PairIndex, n_steps: int, ratio: float) -> None:
+        """Take steps on pairs of rows of X, an array or CSR matrix.
 
         `ratio` is the penalty per unit of pair weight.
         """
         if self.eta0 is None:
             self.eta0 = self._first_length(X, pairs)
         for first in range(0, n_steps, _STEPS_A_BLOCK):
-            self._take_block(X, pairs, min(_STEPS_A_BLOCK, n_steps - first), ratio, importance)
+            self._take_block(X, pairs, min(_STEPS_A_BLOCK, n_steps - first), ratio)
 
-    def _take_block(
-        self, X: Any, pairs: DrawsPairs, size: int, ratio: float, importance: float
-    ) -> None:
+    def _take_block(self, X: Any, pairs: PairIndex, size: int, ratio: float) -> None:
         from pairrank.compiled.pair_steps import dense_steps, sparse_steps
 
         assert self.eta0 is not None
@@ -128,7 +101,7 @@ class PairSteps:
         winners, losers = pairs.draw(size, self.generator)
         with np.errstate(over="ignore"):
             shrinkage = 1.0 / (1.0 + ratio * lengths)
-        steps = (importance * lengths * shrinkage, shrinkage, shares / weight)
+        steps = (lengths * shrinkage, shrinkage, shares / weight)
         of_weights = (*self.kind, *steps, self.last, self.mean)
         if sparse.issparse(X):
             sparse_steps(X.data, X.indices, X.indptr, winners, losers, *of_weights)
@@ -141,7 +114,7 @@ class PairSteps:
         self.mean_weight = weight
         self.n_steps += size
 
-    def _first_length(self, X: Any, pairs: DrawsPairs) -> float:
+    def _first_length(self, X: Any, pairs: PairIndex) -> float:
         """Return 1/(curvature * mean square of differences), or 1 where rows do not differ."""
         from pairrank.compiled.pair_steps import CURVATURES
 

@@ -28,7 +28,9 @@ def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
 
 
 def range_of(scores: FloatArray) -> tuple[float, float]:
-    """Return the least and the greatest score, NaN where one is NaN."""
+    """Return the least and the greatest score, NaN where one is NaN; zeros if there is none."""
+    if not scores.size:
+        return 0.0, 0.0
     parts = threads.run(
         lambda rows: (scores[rows].min(), scores[rows].max()),
         threads.blocks(scores.size, _RANGE_ROWS),
@@ -45,6 +47,24 @@ def no_curvature() -> NoReturn:
     )
 
 
+def outside(n_rows: int, most: float, error: float = 0.0) -> Evaluated:
+    """Return what a sum says of scores that are not finite, or greater than `most`."""
+    refuse = functools.partial(refuse_scores, most)
+    return Evaluated(np.inf, np.full(n_rows, np.nan), error, refuse, 2.0 * error)
+
+
+def refuse_scores(most: float) -> NoReturn:
+    """Raise the error for scores that are not finite, or greater than `most`."""
+    raise PairrankError(
+        f"scores must be finite numbers between {-most:g} and {most:g} here; scale the features "
+        "down"
+    )
+
+
+MOST = float(np.finfo(np.float64).max)
+"""The greatest finite number."""
+
+
 class BoundSum(ABC):
     """A pair sum with a value, a gradient and a curvature; exact unless it says otherwise."""
 
@@ -52,7 +72,7 @@ class BoundSum(ABC):
     error = 0.0
     smooth = True
     """Whether the loss has a curvature to solve with."""
-    most = float(np.finfo(np.float64).max)
+    most = MOST
     """The greatest absolute value that a score may have."""
 
     def at(self, scores: FloatArray) -> Evaluated:
@@ -61,15 +81,14 @@ class BoundSum(ABC):
         Scores that are not finite, or beyond `most`, give the value infinity and a gradient of NaN.
         """
         scores = as_scores(scores, self.n_rows)
+        if not self._in_range(scores):
+            return outside(self.n_rows, self.most, self.error)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self._in_range(scores):
-                value, gradient = self._value_and_gradient(scores)
-            else:
-                value, gradient = np.inf, np.full(self.n_rows, np.nan)
+            value, gradient = self._value_and_gradient(scores)
         value = np.inf if np.isnan(value) else float(value)
         curvature: Callable[[], MultipleCurvature] = no_curvature
         if self.smooth:
-            curvature = functools.partial(self._checked_curvature, scores)
+            curvature = functools.partial(self._curvature, scores)
         return Evaluated(value, gradient, self.error, curvature, 2.0 * self.error)
 
     def sharpen(self) -> bool:
@@ -78,8 +97,6 @@ class BoundSum(ABC):
 
     def _in_range(self, scores: FloatArray) -> bool:
         """Return whether no score is NaN or greater than this sum can take."""
-        if not scores.size:
-            return True
         low, high = range_of(scores)
         return -self.most <= low and high <= self.most
 
@@ -87,10 +104,7 @@ class BoundSum(ABC):
         """Return checked scores, or raise a PairrankError."""
         scores = as_scores(scores, self.n_rows)
         if not self._in_range(scores):
-            raise PairrankError(
-                f"scores must be finite numbers between {-self.most:g} and {self.most:g} here; "
-                "scale the features down"
-            )
+            refuse_scores(self.most)
         return scores
 
     @abstractmethod
@@ -100,9 +114,6 @@ class BoundSum(ABC):
     @abstractmethod
     def _curvature(self, scores: FloatArray) -> MultipleCurvature:
         """Return the (generalised) Hessian at these scores, from known results if possible."""
-
-    def _checked_curvature(self, scores: FloatArray) -> MultipleCurvature:
-        return self._curvature(self._require_in_range(scores))
 
 
 class OneByOne(ABC):

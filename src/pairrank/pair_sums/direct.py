@@ -37,7 +37,7 @@ class DirectSum(BoundSum):
     Parameters
     ----------
     levels : Levels
-        Any order graph, weights and scales.
+        Any order graph, weights (also by role) and scales.
     loss : PairLoss
         Its `phi` is called on arrays of margins; products with the Hessian need order 2.
     insist : bool
@@ -187,10 +187,11 @@ def _pair_weights(levels: Levels) -> tuple[FloatArray | None, FloatArray | None]
     The winner's factor includes the scale of the query.
     """
     scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-    if levels.weight is None and (scale == 1.0).all():
+    winner, loser = levels.sides
+    if winner is None and (scale == 1.0).all():
         return None, None
     by_row = np.repeat(scale, np.diff(levels.query_start))
-    return by_row if levels.weight is None else by_row * levels.weight, levels.weight
+    return by_row if winner is None else by_row * winner, loser
 
 
 def _tile_ends(count: IntArray) -> list[int]:

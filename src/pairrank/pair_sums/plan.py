@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pairrank._protocols import (
     Exponential,
     Generic,
-    LossFamily,
     PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
@@ -22,8 +21,7 @@ from pairrank._protocols import (
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import costs
-from pairrank.pair_sums.cell_plan import has_large_queries
-from pairrank.preferences import Differences, Levels, Pairs, Preferences, merge_levels
+from pairrank.preferences import Differences, Levels, Pairs, Preferences
 
 IntArray = NDArray[np.int64]
 
@@ -38,13 +36,6 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
 """The names that `pair_sum` may have, by the family of the loss."""
 
 Terms = tuple[tuple[float, int, float], ...]
-
-ROWS_PER_EDGE = 100.0
-"""The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
-
-LEAST_ROUGH_ROWS = 1000
-"""Smaller queries are summed exactly in rough sums too."""
-_ROUGH_BANDS = 128
 
 
 def check_eps(eps: float) -> None:
@@ -104,12 +95,10 @@ def bind(
         return _of_differences(loss, family, preferences, pair_sum)
     if isinstance(preferences, Differences):
         raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
-    by_cells = isinstance(family, PiecewisePolynomial) and _takes_cells(pair_sum, preferences)
-    takes_roles = by_cells or (isinstance(family, Exponential) and pair_sum != "direct")
-    if isinstance(preferences, Levels) and preferences.roles is not None and not takes_roles:
+    has_roles = isinstance(preferences, Levels) and preferences.roles is not None
+    if isinstance(family, Sigmoidal) and has_roles:
         part = functools.partial(bind, loss, pair_sum=pair_sum, eps=eps)
-        edge = _rows_per_edge(family, pair_sum)
-        return _made("roles", "role_sum", preferences, part, smooth=loss.smooth, rows_per_edge=edge)
+        return _made("roles", "role_sum", preferences, part, smooth=loss.smooth)
     if isinstance(family, Sigmoidal):
         return _sigmoidal(loss, family, preferences, pair_sum, eps)
     if isinstance(preferences, Pairs):
@@ -119,35 +108,6 @@ def bind(
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
-
-
-def bind_roughly(loss: PairLoss, preferences: Preferences, whole: Preferences) -> Any:
-    """Return a pair sum of a sample of `whole` whose gradient may be off by a few percent.
-
-    A piecewise polynomial loss over Levels is summed by wide cells, and many levels are merged into
-    bands; a sigmoidal loss over one large query by boxes. Any other sum is that of `bind`. Cells
-    cost less than sorted scores, and the code of cells and of boxes is compiled for the sums of all
-    rows anyway.
-    """
-    if isinstance(loss.family, Sigmoidal) and isinstance(whole, Levels):
-        is_large = whole.n_queries == 1 and whole.n_rows > costs.MOST_SPANNED_ROWS
-        return bind(loss, preferences, pair_sum="boxes" if is_large else "auto")
-    if not isinstance(loss.family, PiecewisePolynomial) or not isinstance(preferences, Levels):
-        return bind(loss, preferences)
-    if not has_large_queries(preferences, LEAST_ROUGH_ROWS):
-        return bind(loss, preferences)
-    if preferences.labels.size > 2 * _ROUGH_BANDS:
-        if preferences.edges is not None:
-            return bind(loss, preferences)
-        preferences = merge_levels(preferences, _ROUGH_BANDS)
-    exact = functools.partial(bind, loss)
-    return _made("rough_cells", "RoughCellSum", preferences, loss.family.terms, exact)
-
-
-def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
-    """Return the number of rows whose pass costs as much as an edge; see `roles.parts_of`."""
-    boxed = pair_sum == "boxes" or (pair_sum == "auto" and isinstance(family, Sigmoidal))
-    return ROWS_PER_EDGE if boxed else np.inf
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
@@ -196,41 +156,17 @@ def _of_differences(
     return _made("tubes", "TubeSum", preferences, hinge)
 
 
-def _takes_cells(pair_sum: str, preferences: Preferences) -> bool:
-    """Whether a piecewise polynomial loss is summed by cells."""
-    if not isinstance(preferences, Levels) or pair_sum not in ("auto", "cells"):
-        return False
-    return pair_sum == "cells" or has_large_queries(preferences)
-
-
 def _piecewise(loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str) -> Any:
-    """Return a sum by cells where queries are large, else an exact one.
-
-    That is by sorting for the hinge and its square. Several terms nearly cancel where scores are
-    far apart, so they are summed pair by pair unless queries are large.
-    """
-    single = len(terms) == 1 and terms[0][2] == 1.0
-    if not single and pair_sum not in ("auto", "cells"):
+    """Return a sum by cells where queries are large, else an exact one."""
+    if len(terms) > 1 and pair_sum not in ("auto", "cells"):
         raise PairrankError(
             f"pair_sum={pair_sum!r} sums the hinge and the squared hinge only; choose 'auto', "
             "'cells' or 'direct'"
         )
     if pair_sum in ("selection_tree", "level_counting") and levels.edges is None:
-        return _made("papers.sweeps", "SweptSum", levels, terms[0][0], terms[0][1] == 2, pair_sum)
-
-    def by_sorting(some: Preferences) -> Any:
-        if isinstance(some, Pairs):
-            return _made("explicit", "ExplicitSum", some, loss)
-        if some.roles is not None:
-            how = {"smooth": loss.smooth, "rows_per_edge": np.inf}
-            return _made("roles", "role_sum", some, by_sorting, **how)
-        if single:
-            return _made("sorted", "SortedSum", some, terms[0][0], terms[0][1] == 2)
-        return _made("sorted", "SortedTerms", some, terms)
-
-    if _takes_cells(pair_sum, levels):
-        return _made("cells", "cell_sum", levels, terms, by_sorting)
-    return by_sorting(levels) if single else _direct(loss, levels, pair_sum)
+        return _made("papers.sweeps", "SweptSum", levels, terms, pair_sum)
+    by_cells = pair_sum in ("auto", "cells")
+    return _made("piecewise", "PiecewiseSum", levels, terms, by_cells=by_cells)
 
 
 def _sigmoidal(

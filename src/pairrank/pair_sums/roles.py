@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
 from pairrank.compiled.layout import scatter_add
 from pairrank.pair_sums._bound import BoundSum, as_scores, no_curvature
-from pairrank.preferences import Levels, Pairs, Preferences
+from pairrank.preferences import Levels
 from pairrank.preferences._codes import count_pairs, query_of_groups
 from pairrank.preferences.ordering import counting_order
 
@@ -20,19 +20,19 @@ IntArray = NDArray[np.int64]
 
 MOST_BITS = 8
 """Levels are cut into at most 2^8 blocks that one part joins by edges."""
-LISTED_PER_ROW = 8
-"""Pairs within blocks of a few levels are listed, up to so many per row on average."""
+ROWS_PER_EDGE = 100.0
+"""The number of rows whose pass costs as much as an edge."""
 _NO_ORDER = np.empty(0, dtype=np.int32)
 
 
 class RolePart(NamedTuple):
-    """Some pairs as plain levels in which each row has one role, or as a list."""
+    """Some pairs as plain levels in which each row has one role."""
 
     rows: Any
     """Its places in the layout (slice or array); with copies: the user's rows, ascending."""
     has_copies: bool
     """Whether a row may occur twice: first as a loser, then as a winner."""
-    preferences: Preferences
+    levels: Levels
     bound: Any = None
     """The plain sum over them."""
 
@@ -155,26 +155,22 @@ class RoleCurvature:
         return self._owner.fold(anything, lambda part, own: next(every).diagonal()[np.newaxis])[0]
 
 
-def role_sum(
-    levels: Levels, bind_part: Callable[[Preferences], Any], *, smooth: bool, rows_per_edge: float
-) -> RoleSum:
+def role_sum(levels: Levels, bind_part: Callable[[Levels], Any], *, smooth: bool) -> RoleSum:
     """Return the sum of a loss over levels with roles; `bind_part` binds it to plain ones."""
-    parts = [
-        part._replace(bound=bind_part(part.preferences)) for part in parts_of(levels, rows_per_edge)
-    ]
+    parts = [part._replace(bound=bind_part(part.levels)) for part in parts_of(levels)]
     has_influence = all(hasattr(part.bound, "influence") for part in parts)
     return (LikelihoodRoleSum if has_influence else RoleSum)(levels, parts, smooth)
 
 
-def parts_of(levels: Levels, rows_per_edge: float) -> Iterator[RolePart]:
+def parts_of(levels: Levels) -> Iterator[RolePart]:
     """Divide the pairs of levels with roles into parts without roles.
 
     Under the full graph the levels of a query are numbered, and each bit of the numbers has a part:
     it joins levels whose numbers have the same higher bits, those with this bit 0 as losers, the
     others as winners. So a query of L levels has log2(L) parts of two levels. There are fewer
     where that is cheaper: one part joins the blocks of equal high bits (up to 8) by edges, with
-    a copy of each row as a loser and one as a winner, and the pairs of the lowest bits are listed
-    where there are few. Other graphs have one part, with their own edges.
+    a copy of each row as a loser and one as a winner. Other graphs have one part, with their own
+    edges.
 
     Costs O(rows + groups) per part. A part takes up to 20 bytes per row, and 28 per group.
     """
@@ -186,44 +182,26 @@ def parts_of(levels: Levels, rows_per_edge: float) -> Iterator[RolePart]:
     first = levels.query_group[query]
     rank = np.arange(query.size) - first
     bits = np.ceil(np.log2(np.diff(levels.query_group))).astype(np.int64)
-    joined = bits - _joined_bits(levels, bits, rows_per_edge)
+    joined = bits - _joined_bits(levels, bits)
     """The first of the bits that one part joins by edges."""
-    listed = np.minimum(_listed_bits(levels, query, first, rank), joined)
     blocks = first + (rank >> joined[query])
     edges = _edges_within(np.unique(blocks[(joined < bits)[query]]), levels.query_group)
     yield from _doubled(levels, blocks, edges)
-    for bit in range(int(joined.max(initial=0)) - 1, int(listed.min(initial=0)) - 1, -1):
-        chosen = (listed <= bit) & (bit < joined)
+    for bit in range(int(joined.max(initial=0)) - 1, -1, -1):
         upper = (rank >> bit & 1).astype(bool)
-        yield from _halves(levels, first + (rank >> (bit + 1)), upper, chosen[query])
-    yield from _listed(levels, query, first + (rank >> listed[query] << listed[query]))
+        yield from _halves(levels, first + (rank >> (bit + 1)), upper, (bit < joined)[query])
 
 
-def _joined_bits(levels: Levels, bits: IntArray, rows_per_edge: float) -> IntArray:
+def _joined_bits(levels: Levels, bits: IntArray) -> IntArray:
     """Return for each query how many of its highest bits one part joins; 0 or at least 3."""
     rows, best = np.diff(levels.query_start), np.zeros(bits.size, dtype=np.int64)
     least = np.zeros(bits.size)
     for several in range(3, MOST_BITS + 1):
         blocks = np.clip(np.diff(levels.query_group), 2.0, 2.0**several)
-        more = rows_per_edge * blocks * (blocks - 1.0) / 2.0 - rows * (several - 2.0)
+        more = ROWS_PER_EDGE * blocks * (blocks - 1.0) / 2.0 - rows * (several - 2.0)
         better = (bits >= several) & (more < least)
         best[better], least[better] = several, more[better]
     return best
-
-
-def _listed_bits(levels: Levels, query: IntArray, first: IntArray, rank: IntArray) -> IntArray:
-    """Return for each query how many of its lowest bits have so few pairs that they are listed."""
-    sizes = np.diff(levels.group_start)
-    most = LISTED_PER_ROW * np.diff(levels.query_start)
-    bits = np.zeros(most.size, dtype=np.int64)
-    for several in range(1, 2 * LISTED_PER_ROW + 1):
-        rows = np.bincount(first + (rank >> several), sizes, sizes.size)
-        twice = np.bincount(query, rows**2 - sizes.astype(np.float64) ** 2, most.size)
-        few = twice <= 2.0 * most
-        bits[few] = several
-        if not few.any() or (rank < 1 << several).all():
-            break
-    return bits
 
 
 def _edges_within(blocks: IntArray, query_group: IntArray) -> IntArray:
@@ -259,28 +237,6 @@ def _halves(
         row_of = np.arange(int(n_rows.sum()), dtype=np.int32)
         laid = (row_of, weight[places])
         yield RolePart(places, False, _plain(levels, n_rows, query_group, of_query, None, *laid))
-
-
-def _listed(levels: Levels, query: IntArray, block: IntArray) -> Iterator[RolePart]:
-    """Yield the list of the pairs within blocks of groups; `block` is the first group of each."""
-    assert levels.roles is not None
-    winner, loser = levels.roles
-    sizes = np.diff(levels.group_start)
-    begin = np.repeat(levels.group_start[block], sizes)
-    count = np.where(winner > 0, np.repeat(levels.group_start[:-1], sizes) - begin, 0)
-    i = np.repeat(np.arange(winner.size, dtype=np.int32), count)
-    shift = begin - (np.cumsum(count) - count)
-    j = (np.arange(i.size) + np.repeat(shift, count)).astype(np.int32)
-    if np.ndim(levels.pair_scale):
-        winner = winner * np.repeat(np.asarray(levels.pair_scale)[query], sizes)
-    kept = (loser > 0)[j]
-    if kept.any():
-        i, j = i[kept], j[kept]
-        pairs = Pairs(i, j, n_rows=winner.size)
-        pairs.weight = winner[i] * loser[j]
-        if not np.ndim(levels.pair_scale):
-            pairs.pair_scale = float(levels.pair_scale)
-        yield RolePart(slice(None), False, pairs)
 
 
 def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RolePart]:

@@ -1,146 +1,183 @@
-"""Hinges and squared hinges over levels: scores are sorted, then groups are merged."""
+"""Hinges over levels at fixed scores: pair by pair, or sorted and merged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, MultipleCurvature
-from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
-from pairrank.pair_sums.sorted_schedule import make_schedule
-from pairrank.pair_sums.sorted_scores import Buffers, Hinge, Scratch, SortedScores
+from pairrank._protocols import FloatArray
+from pairrank.compiled.layout import scatter_add
+from pairrank.compiled.merges import find_merges, sums_over_merges, values_over_merges
+from pairrank.compiled.pair_runs import sums_over_runs
+from pairrank.compiled.sorting import sort_segments
+from pairrank.pair_sums.sorted_plan import plan_of
 from pairrank.preferences import Levels
 
-ROWS_A_PART = 1 << 14
+ROWS_PER_PART = 1 << 14
 """Threads share the queries in parts of about so many rows."""
-_PLAN_BYTES_A_ROW = 40
-_PLAN_BYTES = 64 << 20
+
+Terms = tuple[tuple[float, int, float], ...]
 
 
-class SortedSum(BoundSum):
-    """The sum of a hinge loss over the preferences of `Levels`, with gradient and curvature.
+class Hinge(NamedTuple):
+    """The loss c max(0, margin - d), or c times its square that goes on as a line.
 
-    Small queries are summed pair by pair. In larger ones every group is sorted by score; up to six
-    levels, and under any graph but the full one, each edge is then one merge of two groups; with
-    more levels the groups are merged upwards in a tree. The hinge has no curvature.
-
-    Notes
-    -----
-    The sort, the positions and the orders of the last scores are kept for the curvature at the same
-    scores; positions and orders only up to 40 bytes per row (or 64 MB). Threads share the queries.
+    The line begins where the excess is `width`; it has the slope of the square there.
     """
 
-    def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
-        self.levels, self.n_rows, self.smooth = levels, levels.n_rows, squared
-        self.weight = np.empty(0) if levels.weight is None else levels.from_layout(levels.weight)
-        self.row_scale = (2.0 if squared else 1.0) * _row_scale(levels)
-        self._plans = [
-            (Hinge(part, margin, squared, self.weight, query_scale(part)), make_schedule(part))
-            for part in levels.parts(ROWS_A_PART)
-        ]
-        self._work, self._own = Scratch(), [Buffers() for _ in self._plans]
-        self._last: tuple[FloatArray, list[SortedScores]] | None = None
-
-    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        states, gradient = self._sorted(scores), np.zeros(self.n_rows)
-        value = sum(threads.run(lambda state: state.gradient(gradient), states))
-        gradient *= self.row_scale
-        self._last = (scores, states) if self.smooth else None
-        return value, gradient
-
-    def _curvature(self, scores: FloatArray) -> SortedCurvature:
-        last, self._last = self._last, None
-        states = last[1] if last is not None and last[0] is scores else self._sorted(scores)
-        self._own = [Buffers() for _ in self._own]
-        return SortedCurvature(self, states)
-
-    def _sorted(self, scores: FloatArray) -> list[SortedScores]:
-        if self.smooth and any(schedule.keeps_scores for _, schedule in self._plans):
-            scores = scores.copy()
-        n_rows = max(1, self.levels.row_of.size)
-        most_a_row = max(_PLAN_BYTES_A_ROW, _PLAN_BYTES / n_rows)
-
-        def sort(part: int) -> SortedScores:
-            hinge, schedule = self._plans[part]
-            most = most_a_row * hinge.levels.row_of.size
-            return SortedScores(hinge, schedule, scores, self._own[part], self._work, most)
-
-        return threads.run(sort, range(len(self._plans)))
+    margin: float
+    squared: bool
+    factor: float
+    width: float = np.inf
 
 
-class SortedCurvature(OneByOne):
-    """The generalised Hessian 2 A' D A of the squared hinge at fixed scores (Eqs. 11 to 17)."""
+def hinges_of(terms: Terms) -> list[Hinge]:
+    """Return the terms (m, p, c) of a loss as hinges.
 
-    def __init__(self, owner: SortedSum, states: Sequence[SortedScores]) -> None:
-        self.n_rows, self.weight, self.states = owner.n_rows, owner.weight, states
-        weight = self.weight if self.weight.size else np.ones(self.n_rows)
-        self._violating = self._gamma(weight, 1.0)
-        self._scale = owner.row_scale
-
-    def _gamma(self, x: FloatArray, sign: float) -> FloatArray:
-        result = np.zeros(self.n_rows)
-        threads.run(lambda state: state.gamma(x, sign, sign, result), self.states)
-        return result
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self.n_rows)
-        result = self._gamma(self.weight * v if self.weight.size else v, -1.0)
-        result += self._violating * v
-        result *= self._scale
-        return result
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, (n_rows,)."""
-        return self._scale * self._violating
+    A square less the same square of a smaller margin is one hinge: far beyond both margins the two
+    would cancel.
+    """
+    found: list[Hinge] = []
+    for margin, power, factor in terms:
+        hinge = Hinge(margin, power == 2, factor)
+        if found and hinge.squared and _goes_on(found[-1], hinge):
+            found[-1] = found[-1]._replace(width=found[-1].margin - margin)
+        else:
+            found.append(hinge)
+    return found
 
 
-def query_scale(levels: Levels) -> FloatArray:
-    """Return the factor of the pairs of each query, (n_queries,)."""
-    scale = np.asarray(levels.pair_scale, dtype=np.float64)
-    return np.ascontiguousarray(np.broadcast_to(scale, levels.n_queries))
+def _goes_on(first: Hinge, second: Hinge) -> bool:
+    """Return whether the second square, subtracted, turns the first into a line."""
+    is_whole = first.squared and first.width == np.inf
+    return is_whole and second.factor == -first.factor and second.margin < first.margin
 
 
-def _row_scale(levels: Levels) -> FloatArray:
-    """Return the factor of each row's gradient: its weight times its query's scale."""
-    if levels.weight is None and np.ndim(levels.pair_scale) == 0:
-        return np.asarray(levels.pair_scale, dtype=np.float64)
-    by_row = np.repeat(query_scale(levels), np.diff(levels.query_start))
-    return levels.from_layout(by_row if levels.weight is None else by_row * levels.weight)
+class Part:
+    """Some queries of a `SortedSum`."""
+
+    def __init__(self, levels: Levels, by_pairs: bool) -> None:
+        self.levels, self.plan = levels, plan_of(levels, by_pairs=by_pairs)
+        scale = np.asarray(levels.pair_scale, dtype=np.float64)
+        self.scale = np.ascontiguousarray(np.broadcast_to(scale, levels.n_queries))
+
+    def sides(self) -> tuple[FloatArray, FloatArray]:
+        """Return the weights of rows as winners and as losers, (n_kept,)."""
+        winner, loser = self.levels.sides
+        if winner is None or loser is None:
+            ones = np.ones(self.levels.row_of.size)
+            return ones, ones
+        return winner, loser
 
 
-class SortedTerms(BoundSum):
-    """The sum of c max(0, m - d)^p over several terms (m, p, c), each by sorting; exact."""
+class PartState:
+    """The scores of a part in the layout, and the rows and positions of its merges."""
 
-    def __init__(self, levels: Levels, terms: Sequence[tuple[float, int, float]]) -> None:
-        self.n_rows = levels.n_rows
-        self._parts = [(c, SortedSum(levels, m, power == 2)) for m, power, c in terms]
-        self.smooth = all(part.smooth for _, part in self._parts)
+    def __init__(self, part: Part, scores: FloatArray, margin: float) -> None:
+        self.part, plan = part, part.plan
+        self.scores = scores[part.levels.row_of]
+        size, n_rows = int(plan.starts[-1]), self.scores.size
+        self._places, self._positions = np.empty((2, size), dtype=np.int32)
+        self._longest = int(np.diff(plan.starts).max(initial=0))
+        if size:
+            order, spare = np.empty((2, n_rows), dtype=np.int32)
+            line, here = np.empty((2, n_rows)), np.arange(n_rows, dtype=np.int32)
+            sort_segments(self.scores, here, plan.segments, line[0], order, line[1], spare)
+            find_merges(
+                plan.merges, plan.starts, self.scores, margin, order, self._places,
+                self._positions, np.empty(self._longest), np.empty(self._longest, np.int32),
+            )  # fmt: skip
 
-    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = 0.0, np.zeros(self.n_rows)
-        for c, part in self._parts:
-            found = part.at(scores)
-            value += c * found.value
-            gradient += c * found.gradient
-        return value, gradient
+    def sums(
+        self, hinge: Hinge, c: float, winner: FloatArray, loser: FloatArray, *, counted: bool
+    ) -> tuple[float, FloatArray]:
+        """Return c times the cost of all pairs, and of the sums by row, (2, n_kept).
 
-    def _curvature(self, scores: FloatArray) -> TermsCurvature:
-        return TermsCurvature([(c, part.at(scores).curvature()) for c, part in self._parts])
+        Line 0 has each row's sum over the rows that it wins against, of their `loser` times the
+        excess (a square) or 1 (a hinge, or if `counted`); line 1 that over the rows that it loses
+        to, of their `winner`. If `counted`, the cost has no meaning.
+        """
+        sums, value, plan = np.zeros((2, self.scores.size)), 0.0, self.part.plan
+        scale, squared = c * self.part.scale, hinge.squared and not counted
+        if len(plan.runs):
+            value += sums_over_runs(
+                plan.runs, plan.edges, self.part.levels.group_start, scale, self.scores, winner,
+                loser, hinge.margin, squared, hinge.width, sums,
+            )  # fmt: skip
+        if self._longest:
+            lines = np.empty((5, self._longest + 1))
+            found = plan.merges, plan.starts, self._places, self._positions, scale
+            if counted:
+                values_over_merges(*found, winner, loser, lines, sums)
+            else:
+                value += sums_over_merges(
+                    *found, self.scores, winner, loser, hinge.margin, squared, lines, sums
+                )
+        return value, sums
 
 
-class TermsCurvature(OneByOne):
-    """The Hessian of a `SortedTerms` at fixed scores."""
+class SortedSum:
+    """The sums of hinges over the preferences of `Levels`, by their order at some scores.
 
-    def __init__(self, parts: list[tuple[float, MultipleCurvature]]) -> None:
-        self._parts = parts
+    Small queries are summed pair by pair. In larger ones the rows are sorted by score: many levels
+    form a tree, whose nodes are merges of two sorted runs, and under any graph but the full one
+    each edge is a merge of two groups. Several hinges, or one that goes on as a line, are summed
+    pair by pair whatever the query's size. Threads share the queries.
 
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`, (n_rows,)."""
-        return np.sum([c * part.matvec(v) for c, part in self._parts], axis=0)
+    O(rows log rows) where merged, else O(pairs), a third of a nanosecond each. Where merged, a
+    state keeps 8 bytes per row and level of the tree.
+    """
 
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, (n_rows,)."""
-        return np.sum([c * part.diagonal() for c, part in self._parts], axis=0)
+    def __init__(self, levels: Levels, terms: Terms, kind: type[PartState] = PartState) -> None:
+        self.levels, self.hinges, self.kind = levels, hinges_of(terms), kind
+        by_pairs = len(self.hinges) > 1 or self.hinges[0].width < np.inf
+        self.parts = [Part(part, by_pairs) for part in levels.parts(ROWS_PER_PART)]
+
+    def at(self, scores: FloatArray) -> SortedState:
+        """Return the state at scores in the user's order, which may change afterwards."""
+        return SortedState(self, scores)
+
+
+class SortedState:
+    """The sums of a `SortedSum` at fixed scores."""
+
+    def __init__(self, owner: SortedSum, scores: FloatArray) -> None:
+        self.hinges, margin = owner.hinges, owner.hinges[0].margin
+        self._parts = threads.run(lambda part: owner.kind(part, scores, margin), owner.parts)
+
+    def gradient(self, gradient: FloatArray) -> float:
+        """Add the rows' gradients to those in the user's order, (n_rows,); return the value."""
+
+        def add(state: PartState) -> float:
+            winner, loser = state.part.sides()
+            value, total = 0.0, np.zeros(winner.size)
+            for hinge in self.hinges:
+                cost, sums = state.sums(hinge, hinge.factor, winner, loser, counted=False)
+                sums[0] *= winner
+                sums[1] *= loser
+                total += (2.0 if hinge.squared else 1.0) * (sums[1] - sums[0])
+                value += cost
+            scatter_add(total, state.part.levels.row_of, gradient)
+            return value
+
+        return float(sum(threads.run(add, self._parts)))
+
+    def add_partners(self, values: FloatArray, result: FloatArray) -> None:
+        """Add 2 c times the sum of the values of each row's partners that are counted in.
+
+        Both are (S, n_rows): values as winners and as losers, sums over losers and over winners;
+        with one line, values of either and sums over both.
+        """
+
+        def add(state: PartState) -> None:
+            rows = state.part.levels.row_of
+            laid = [side[rows] for side in values]
+            for hinge in self.hinges:
+                c = 2.0 * hinge.factor
+                _, sums = state.sums(hinge, c, laid[0], laid[-1], counted=True)
+                scatter_add(sums[0], rows, result[0])
+                scatter_add(sums[1], rows, result[-1])
+
+        threads.run(add, self._parts)

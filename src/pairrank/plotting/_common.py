@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pairrank._docstrings import described_by, entries
 from pairrank._extras import require
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
 STRENGTHS = ("alpha", "C", "nu")
 """The parameters that set how strongly a ranker is regularised; each ranker has one."""
+
+
+class Display:
+    """What displays share: the axes that they draw on, a new figure's unless given."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def _axes(self, ax: Axes | None, **figure: Any) -> Any:
+        """Return where to draw, and remember it; `figure` are the keywords of a new figure."""
+        if ax is None:
+            ax = pyplot_of().subplots(**figure)[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
 
 
 def pyplot_of() -> Any:

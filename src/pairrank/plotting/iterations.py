@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._protocols import Features, Status
 from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import STRENGTHS, display_docs, pyplot_of
+from pairrank.plotting._common import STRENGTHS, Display, display_docs, pyplot_of
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 
@@ -27,7 +26,7 @@ _ERROR = "ranking error"
 
 
 @display_docs
-class IterationCurveDisplay:
+class IterationCurveDisplay(Display):
     """Ranking error by iteration, one curve per strength (Airola et al. 2010, Figs. 1 and 2).
 
     The curves compare early stopping with the penalty, and show where more iterations overfit.
@@ -62,8 +61,6 @@ class IterationCurveDisplay:
     (['no penalty', 'alpha = 1'], [0.5, 0.5])
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     lines_: list[Line2D]
 
     def __init__(self, curves: list[ArrayLike], labels: list[str], *, metric: str = _ERROR) -> None:
@@ -153,9 +150,7 @@ class IterationCurveDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = pyplot_of()
-        if ax is None:
-            _, ax = pyplot.subplots()
+        ax = self._axes(ax)
         self.lines_ = []
         for curve, label in zip(self.curves, self.labels, strict=True):
             (line,) = ax.plot(np.arange(curve.size), curve, **{"label": label, **line_kw})
@@ -167,7 +162,6 @@ class IterationCurveDisplay:
         ax.set(xlabel="iteration", ylabel=f"{self.metric} on the validation rows")
         if len(self.curves) > 1:
             ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 

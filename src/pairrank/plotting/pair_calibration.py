@@ -9,18 +9,17 @@ from numpy.typing import ArrayLike
 
 from pairrank._protocols import Features
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import display_docs, pyplot_of
+from pairrank.plotting._common import Display, display_docs
+from pairrank.plotting.calibration import MOST_PAIRS, N_BINS, calibration_of, pair_calibration
 from pairrank.preferences import Pairs
-from pairrank.report.calibration import MOST_PAIRS, N_BINS, calibration_of, pair_calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 
 @display_docs
-class PairCalibrationDisplay:
+class PairCalibrationDisplay(Display):
     """Observed shares of preferences against predicted probabilities, beside the diagonal.
 
     Of each pair the row with the higher score is judged. Create it with `from_estimator`.
@@ -53,8 +52,6 @@ class PairCalibrationDisplay:
     array([0.67, 1.  ])
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     line_: Line2D
 
     def __init__(
@@ -153,13 +150,10 @@ class PairCalibrationDisplay:
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the curve and the diagonal; return the display, with `ax_`, `figure_`, `line_`."""
-        pyplot = pyplot_of()
-        if ax is None:
-            _, ax = pyplot.subplots()
+        ax = self._axes(ax)
         ax.plot([0.5, 1.0], [0.5, 1.0], color="0.5", linestyle="--", label="as predicted")
         own = {"marker": "o", "label": self.name or "ranker", **line_kw}
         (self.line_,) = ax.plot(self.predicted, self.observed, **own)
         ax.set(xlabel="predicted probability", ylabel="observed share")
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import STRENGTHS, display_docs, pyplot_of
+from pairrank.plotting._common import STRENGTHS, Display, display_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 
 @display_docs
-class RegularizationPathDisplay:
+class RegularizationPathDisplay(Display):
     """Validation scores, or weights, along the values of a strength such as C.
 
     Create it with `from_path` or `from_estimator`.
@@ -53,8 +52,6 @@ class RegularizationPathDisplay:
     ('C', [0.1, 1.0], 0.1)
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     lines_: list[Line2D]
 
     def __init__(
@@ -152,9 +149,7 @@ class RegularizationPathDisplay:
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the curves; return the display, with `ax_`, `figure_` and `lines_`."""
-        pyplot = pyplot_of()
-        if ax is None:
-            _, ax = pyplot.subplots()
+        ax = self._axes(ax)
         self.lines_ = []
         for at, curve in enumerate(self.curves):
             (line,) = ax.plot(self.values, curve, **{"marker": ".", **line_kw})
@@ -165,5 +160,4 @@ class RegularizationPathDisplay:
         if self.best is not None:
             ax.axvline(self.best, color="0.5", linestyle="--")
         ax.set(xscale="log", xlabel=self.param, ylabel=self.ylabel)
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike
 from pairrank._protocols import Features
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
-from pairrank.plotting._common import display_docs, pyplot_of
+from pairrank.plotting._common import Display, display_docs
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
 @display_docs
-class QueryMetricDisplay:
+class QueryMetricDisplay(Display):
     """The histogram of a metric's values over the queries, with a line at their mean.
 
     Create it with `from_estimator` or `from_predictions`.
@@ -45,8 +44,6 @@ class QueryMetricDisplay:
     array([1. , 0.5])
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     bars_: Any
 
     def __init__(self, values: ArrayLike, metric: str) -> None:
@@ -125,9 +122,7 @@ class QueryMetricDisplay:
 
     def plot(self, ax: Axes | None = None, **hist_kw: Any) -> Self:
         """Draw the histogram; return the display, with `ax_`, `figure_` and `bars_`."""
-        pyplot = pyplot_of()
-        if ax is None:
-            _, ax = pyplot.subplots()
+        ax = self._axes(ax)
         within = self.values.min() >= 0 and self.values.max() <= 1
         usual = {"bins": 20, "range": (0.0, 1.0) if within else None}
         _, _, self.bars_ = ax.hist(self.values, **{**usual, **hist_kw})
@@ -135,5 +130,4 @@ class QueryMetricDisplay:
         ax.axvline(mean, color="0.3", linestyle="--", label=f"mean {mean:.3g}")
         ax.set(xlabel=self.metric, ylabel="queries")
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import display_docs, pyplot_of
+from pairrank.plotting._common import Display, display_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.image import AxesImage
     from matplotlib.text import Text
 
@@ -24,7 +23,7 @@ _MOST_TEXTS = 30
 
 
 @display_docs
-class RatingsDisplay:
+class RatingsDisplay(Display):
     """Scores with their intervals, best on top (a caterpillar plot).
 
     Create it with `from_estimator`.
@@ -50,8 +49,6 @@ class RatingsDisplay:
     ['b', 'c', 'a']
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     errorbar_: ErrorbarContainer
 
     def __init__(
@@ -108,10 +105,8 @@ class RatingsDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = pyplot_of()
-        if ax is None:
-            height = max(2.0, 0.8 + 0.25 * len(self.items))
-            _, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
+        height = max(2.0, 0.8 + 0.25 * len(self.items))
+        ax = self._axes(ax, figsize=(6.4, height), layout="constrained")
         place = np.arange(len(self.items))
         self.errorbar_ = ax.errorbar(
             self.scores,
@@ -122,12 +117,11 @@ class RatingsDisplay:
         ax.set_yticks(place, _written(self.items))
         ax.set(xlabel="score", ylim=(len(self.items) - 0.5, -0.5))
         ax.grid(axis="x", alpha=0.3)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 @display_docs
-class WinMatrixDisplay:
+class WinMatrixDisplay(Display):
     """The probability that each item wins against each other one, as colours and numbers.
 
     Create it with `from_estimator`. A tie is half a win.
@@ -154,8 +148,6 @@ class WinMatrixDisplay:
     (3, 3)
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     image_: AxesImage
     text_: list[Text]
 
@@ -202,11 +194,9 @@ class WinMatrixDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = pyplot_of()
         size = len(self.items)
-        if ax is None:
-            side = min(2.5 + 0.4 * size, 14.0)
-            _, ax = pyplot.subplots(figsize=(side + 1.0, side), layout="constrained")
+        side = min(2.5 + 0.4 * size, 14.0)
+        ax = self._axes(ax, figsize=(side + 1.0, side), layout="constrained")
         shown = np.where(np.eye(size, dtype=bool), np.nan, self.probabilities)
         options = {"cmap": "RdBu", "vmin": 0.0, "vmax": 1.0, **imshow_kw}
         self.image_ = ax.imshow(shown, **options)
@@ -214,20 +204,15 @@ class WinMatrixDisplay:
         if size <= _MOST_TEXTS:
             for i, j in zip(*np.nonzero(~np.eye(size, dtype=bool)), strict=True):
                 colour = "black" if 0.2 < shown[i, j] < 0.8 else "white"
-                style: dict[str, Any] = {
-                    "ha": "center",
-                    "va": "center",
-                    "color": colour,
-                    "fontsize": 8,
-                }
-                self.text_.append(ax.text(j, i, f"{100.0 * shown[i, j]:.0f}", **style))
+                style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
+                self.text_.append(
+                    ax.text(j, i, f"{100.0 * shown[i, j]:.0f}", color=colour, **style)
+                )
         names, place = _written(self.items), np.arange(size)
         ax.set_xticks(place, names, rotation=90)
         ax.set_yticks(place, names)
         ax.set(xlabel="against", ylabel="item")
-        figure = ax.figure
-        figure.colorbar(self.image_, ax=ax, label="probability of a win")
-        self.ax_, self.figure_ = ax, figure
+        self.figure_.colorbar(self.image_, ax=ax, label="probability of a win")
         return self
 
 

@@ -12,18 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._validation import check_number
 from pairrank.estimators._html import feature_names
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import display_docs, pyplot_of
+from pairrank.plotting._common import Display, display_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure, SubFigure
 
-_Z = 1.959963984540054
+Z = 1.959963984540054
 
 
 @display_docs
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """The largest weights of a linear ranker as bars, with 95 % intervals where errors are known.
 
     Create it with `from_estimator`.
@@ -50,8 +49,6 @@ class WeightsDisplay:
     ['f1', 'f2']
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
     bars_: BarContainer
 
     def __init__(
@@ -122,19 +119,16 @@ class WeightsDisplay:
 
     def plot(self, ax: Axes | None = None, **bar_kw: Any) -> Self:
         """Draw the bars; return the display, with `ax_`, `figure_` and `bars_`."""
-        pyplot = pyplot_of()
-        if ax is None:
-            height = max(2.0, 1.0 + 0.25 * self.weights.size)
-            _, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
+        height = max(2.0, 1.0 + 0.25 * self.weights.size)
+        ax = self._axes(ax, figsize=(6.4, height), layout="constrained")
         reach = None
         if self.standard_errors is not None:
             known = np.isfinite(self.standard_errors)
-            reach = np.where(known, _Z * self.standard_errors, np.nan)
+            reach = np.where(known, Z * self.standard_errors, np.nan)
         places = np.arange(self.weights.size)
         self.bars_ = ax.barh(places, self.weights, xerr=reach, **{"capsize": 2, **bar_kw})
         ax.set_yticks(places, self.names)
         ax.invert_yaxis()
         ax.axvline(0.0, color="0.5", linewidth=0.8)
         ax.set_xlabel("weight" if reach is None else "weight, with its 95 % interval")
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,14 @@ _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""
 
 
-class LevelCodes(NamedTuple):
-    """The sorted distinct labels, each row's level (0 = lowest), and rows counted by level.
+def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the sorted distinct labels and each row's level, 0 = lowest.
 
-    `counts` (n_blocks, n_levels) are those of blocks of `ROWS_A_BLOCK` rows, where they are known.
+    O(m) for whole numbers of small span, else O(m log m).
     """
-
-    labels: NDArray[Any]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.int64] | None = None
-
-
-def counted_levels(y: NDArray[Any]) -> LevelCodes:
-    """Return the labels, levels and counts of rows; O(m) as `level_codes`."""
     if y.dtype.kind not in "biuf" or not y.size:
         labels, inverse = np.unique(y, return_inverse=True)
-        return LevelCodes(labels, inverse.astype(np.int32))
+        return labels, inverse.astype(np.int32)
     blocks = threads.blocks(y.size, ROWS_A_BLOCK)
     ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
     low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
@@ -46,20 +38,12 @@ def counted_levels(y: NDArray[Any]) -> LevelCodes:
         found = _levels_of_whole(y, low, int(high - low) + 1, blocks)
         if found is not None:
             return found
-    return LevelCodes(*_sorted_codes(y.astype(np.float64, copy=False)))
-
-
-def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the sorted distinct labels and each row's level, 0 = lowest.
-
-    O(m) for whole numbers of small span, else O(m log m).
-    """
-    return counted_levels(y)[:2]
+    return _sorted_codes(y.astype(np.float64, copy=False))
 
 
 def _levels_of_whole(
     y: NDArray[Any], low: float, span: int, blocks: list[slice]
-) -> LevelCodes | None:
+) -> tuple[FloatArray, NDArray[np.int32]] | None:
     """Return the levels of whole numbers, or None where a label is none; threads share the rows."""
     from pairrank.compiled.layout import count_whole
 
@@ -75,10 +59,8 @@ def _levels_of_whole(
         return None
     present = counts.any(axis=0)
     labels = (np.flatnonzero(present) + low).astype(np.float64)
-    if present.all():
-        return LevelCodes(labels, offsets, counts)
     codes = np.cumsum(present, dtype=np.int32) - 1
-    return LevelCodes(labels, codes[offsets], counts[:, present])
+    return labels, offsets if present.all() else codes[offsets]
 
 
 def counts_of(
@@ -105,40 +87,35 @@ def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 
 
 def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the distinct query identifiers, in order of appearance or sorted, and each row's code.
+    """Return the distinct query identifiers and each row's code.
 
-    O(m) where equal identifiers are contiguous, are whole numbers of a span of a few times m, or
-    are objects; else O(m log m).
+    Numbers are sorted, O(m log m); text and objects are in the order of appearance, O(m).
     """
-    if qid.dtype == object:
+    if qid.dtype.kind in "OUS":
         return _hashed_codes(qid)
-    if qid.size and qid.dtype.kind in "biufUSmM":
-        starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
-        heads = qid[starts]
-        distinct = np.unique(heads)
-        if distinct.size == heads.size:
-            lengths = np.diff(np.append(starts, qid.size))
-            return heads, np.repeat(np.arange(heads.size, dtype=np.int32), lengths)
-        if qid.dtype.kind in "iu" and int(distinct[-1]) - int(distinct[0]) < 4 * qid.size:
-            places = distinct.astype(np.int64) - distinct[:1].astype(np.int64)
-            codes = np.zeros(int(places[-1]) + 1, dtype=np.int32)
-            codes[places] = np.arange(distinct.size, dtype=np.int32)
-            return distinct, codes[qid.astype(np.int64) - distinct[:1].astype(np.int64)]
     distinct, inverse = np.unique(qid, return_inverse=True)
     return distinct, inverse.astype(np.int32)
 
 
 def _hashed_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    known: dict[Any, int] = {}
-    codes = np.empty(qid.size, dtype=np.int32)
-    for row, identifier in enumerate(qid):
-        try:
-            codes[row] = known.setdefault(identifier, len(known))
-        except TypeError:
-            raise PairrankError(f"qid in row {row} is not hashable: {identifier!r}") from None
-    distinct = np.empty(len(known), dtype=object)
-    distinct[:] = list(known)
+    identifiers = qid.tolist()
+    try:
+        distinct = np.fromiter(dict.fromkeys(identifiers), dtype=qid.dtype)
+    except TypeError:
+        row = next(row for row, each in enumerate(identifiers) if not is_hashable(each))
+        raise PairrankError(f"qid in row {row} is not hashable: {identifiers[row]!r}") from None
+    code_of = {each: code for code, each in enumerate(distinct.tolist())}
+    codes = np.fromiter(map(code_of.__getitem__, identifiers), np.int32, count=len(identifiers))
     return distinct, codes
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value, with all that it holds, can be a name."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def count_pairs(

@@ -13,7 +13,7 @@ from pairrank import threads
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
-    counted_levels,
+    level_codes,
     no_pairs,
     query_codes,
     query_of_groups,
@@ -119,13 +119,13 @@ class Levels:
         kept = _kept_rows(sample_weight)
         if kept is not None:
             y, qid = y[kept], None if qid is None else qid[kept]
-        labels, level_of, counts = counted_levels(y)
+        labels, level_of = level_codes(y)
         if qid is None:
             query_of, n_queries = None, 1 if y.size else 0
         else:
             identifiers, query_of = query_codes(qid)
             n_queries = identifiers.size
-        order, starts = counting_order(level_of, labels.size, counts=counts)
+        order, starts = counting_order(level_of, labels.size)
         if query_of is None:
             group_level = np.arange(labels.size, dtype=np.int32)
             group_start, query_group = starts, np.array([0, labels.size][: n_queries + 1], np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairrank import _validation as validation
 from pairrank._arrays import is_missing, refuse_hidden
 from pairrank.exceptions import PairrankError
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences._codes import is_hashable, query_codes
 
 Codes = NDArray[np.int32]
 _NO_COLUMN = (str, bytes, Mapping, Set)
@@ -56,34 +56,23 @@ def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
 def name_codes(values: Any, name: str) -> tuple[list[Any], Codes]:
     """Return the distinct names of a column as Python objects, and each row's index into them.
 
-    `name` is the column's name in errors. Columns of pandas, polars and pyarrow are encoded by
-    their own libraries.
+    `name` is the column's name in errors.
     """
     refuse_hidden(values, name)
-    if hasattr(values, "factorize"):
-        try:
-            codes, distinct = values.factorize()
-        except TypeError:
-            return _hashed(list(values), name)
-        _refuse_missing(codes < 0, name)
-        return distinct.tolist(), codes.astype(np.int32)
-    if hasattr(values, "to_arrow") and str(getattr(values, "dtype", "Object")) != "Object":
-        values = values.to_arrow()
-    if hasattr(values, "dictionary_encode"):
-        try:
-            return _encoded(values, name)
-        except NotImplementedError:  # lists and structs have no codes
-            return _hashed(values.to_pylist(), name)
+    for listing in ("to_pylist", "to_list"):  # of pyarrow; of pandas and polars
+        if hasattr(values, listing):
+            return _hashed(getattr(values, listing)(), name)
     column = values if isinstance(values, np.ndarray) else _listed(values, name)
     if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if isinstance(column, np.ndarray) and column.ndim != 1:
         raise PairrankError(f"{name} must have one dimension, got shape {column.shape}")
-    if isinstance(column, np.ndarray) and column.dtype.kind in "biufmM":
-        _refuse_missing(column != column, name)  # NaN and NaT
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        _refuse_missing(column != column, name)  # NaN
         distinct, codes = query_codes(column)
-        return list(distinct) if column.dtype.kind in "mM" else distinct.tolist(), codes
-    return _hashed(column.tolist() if isinstance(column, np.ndarray) else column, name)
+        return distinct.tolist(), codes
+    is_date = isinstance(column, np.ndarray) and column.dtype.kind in "mM"
+    return _hashed(list(column) if is_date or isinstance(column, list) else column.tolist(), name)
 
 
 def shown(name: Any) -> str:
@@ -97,23 +86,6 @@ def _listed(values: Any, name: str) -> list[Any] | NDArray[Any]:
     return np.asarray(values) if hasattr(values, "__array__") else list(values)
 
 
-def _encoded(values: Any, name: str) -> tuple[list[Any], Codes]:
-    """Return the names and codes of a pyarrow array, or of a chunked one."""
-    _refuse_missing(np.asarray(values.is_null()).astype(bool), name)
-    known: dict[Any, int] = {}
-    parts = [np.empty(0, dtype=np.int32)]
-    for chunk in values.chunks if hasattr(values, "chunks") else [values]:
-        encoded = chunk if hasattr(chunk, "dictionary") else chunk.dictionary_encode()
-        names, indices = encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
-        place = np.zeros(len(names), dtype=np.int32)
-        for used in np.unique(indices).tolist():  # a dictionary may hold names that no row has
-            place[used] = known.setdefault(names[used], len(known))
-        parts.append(place[indices])
-    codes = np.concatenate(parts)
-    _refuse_unknown(list(known), codes, name)
-    return list(known), codes
-
-
 def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
     try:
         distinct = list(dict.fromkeys(names))
@@ -122,17 +94,9 @@ def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
         raise PairrankError(f"{name} in row {row} is not hashable: {names[row]!r}") from None
     code_of = {each: code for code, each in enumerate(distinct)}
     codes = np.fromiter(map(code_of.__getitem__, names), dtype=np.int32, count=len(names))
-    _refuse_unknown(distinct, codes, name)
+    missing = [code for code, each in enumerate(distinct) if is_missing(each)]
+    _refuse_missing(np.isin(codes, missing), name)
     return [each.item() if isinstance(each, _PLAIN) else each for each in distinct], codes
-
-
-def is_hashable(value: Any) -> bool:
-    """Whether a value, with all that it holds, can be a name."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def _refuse_text_of_numbers(names: Iterable[Any]) -> None:
@@ -151,11 +115,6 @@ def _digits(number: float) -> str:
     """Return a number as text; a whole one has no decimals."""
     is_whole = isinstance(number, float) and number.is_integer()
     return str(int(number) if is_whole else number)
-
-
-def _refuse_unknown(distinct: list[Any], codes: Codes, name: str) -> None:
-    missing = [code for code, each in enumerate(distinct) if is_missing(each)]
-    _refuse_missing(np.isin(codes, missing), name)
 
 
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:

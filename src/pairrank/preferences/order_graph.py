@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from pairrank._arrays import refuse_hidden
 from pairrank.exceptions import PairrankError
@@ -67,9 +67,18 @@ class OrderGraph:
         self.labels = tuple(code)
         ends = map(code.__getitem__, chain.from_iterable(self.edges))
         self.codes = np.fromiter(ends, np.int64, 2 * len(self.edges)).reshape(-1, 2)
-        if _has_cycle(self.codes, len(code)):
-            path = " < ".join(repr(label) for label in _find_cycle(self.edges))
-            raise PairrankError(f"the order graph has a cycle: {path}; remove one of its edges")
+        sorter: TopologicalSorter[Hashable] = TopologicalSorter()
+        for low, high in self.edges:
+            sorter.add(high, low)
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            cycle = error.args[1][:-1]
+            first = cycle.index(min(cycle, key=code.__getitem__))
+            path = " < ".join(map(repr, [*cycle[first:], *cycle[: first + 1]]))
+            raise PairrankError(
+                f"the order graph has a cycle: {path}; remove one of its edges"
+            ) from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OrderGraph) and set(self.edges) == set(other.edges)
@@ -132,34 +141,3 @@ def _is_label(label: Any) -> bool:
         return bool(label == label)
     except TypeError:
         return False
-
-
-def _has_cycle(codes: NDArray[np.int64], n_labels: int) -> bool:
-    """Whether the edges close a cycle; O(labels + edges)."""
-    from scipy.sparse.csgraph import connected_components
-
-    joined = coo_array((np.ones(len(codes), dtype=bool), codes.T), shape=(n_labels, n_labels))
-    n_parts, _ = connected_components(joined.tocsr(), connection="strong")
-    return bool(n_parts < n_labels)
-
-
-def _find_cycle(edges: tuple[tuple[Hashable, Hashable], ...]) -> list[Hashable]:
-    """Return the labels of a cycle, the first repeated at the end."""
-    above: dict[Hashable, list[Hashable]] = {}
-    for low, high in edges:
-        above.setdefault(low, []).append(high)
-    finished: set[Hashable] = set()
-    for root in above:
-        path, pending = {root: None}, [iter(above[root])]
-        while pending and root not in finished:
-            label = next(pending[-1], None)
-            if label is None:
-                pending.pop()
-                finished.add(path.popitem()[0])
-            elif label in path:
-                labels = list(path)
-                return [*labels[labels.index(label) :], label]
-            elif label not in finished:
-                path[label] = None
-                pending.append(iter(above.get(label, ())))
-    return []

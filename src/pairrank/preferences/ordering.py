@@ -19,26 +19,22 @@ def counting_order(
     keys: NDArray[np.int32],
     n_keys: int,
     order: NDArray[np.int32] = _NO_ORDER,
-    counts: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the stable order of rows by key, and where each key's rows begin in it.
 
     `keys` (m,) is by row; `order` (m,) is the initial order, or empty. The starts have shape
-    (n_keys + 1,). `counts` (n_blocks, n_keys) are those of the keys in blocks of `ROWS_A_BLOCK`
-    rows, if they are known. Costs O(m + n_keys). Each block of rows knows its places in advance
-    from the counts of the blocks before it.
+    (n_keys + 1,). Costs O(m + n_keys). Each block of rows knows its places in advance from the
+    counts of the blocks before it.
     """
     from pairrank.compiled.layout import place_by_key
 
-    size = max(ROWS_A_BLOCK, _ROWS_PER_KEY * n_keys)
-    blocks = threads.blocks(keys.size, size)
+    blocks = threads.blocks(keys.size, max(ROWS_A_BLOCK, _ROWS_PER_KEY * n_keys))
 
     def count(rows: slice) -> NDArray[np.intp]:
         return np.bincount(keys[order[rows]] if order.size else keys[rows], minlength=n_keys)
 
-    if counts is None or size != ROWS_A_BLOCK:
-        found = threads.run(count, blocks)
-        counts = np.array(found, dtype=np.int64).reshape(len(blocks), n_keys)
+    found = threads.run(count, blocks)
+    counts = np.array(found, dtype=np.int64).reshape(len(blocks), n_keys)
     starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
     next_places = np.cumsum(counts, axis=0) - counts + starts[:-1]
     result = np.empty(keys.size, np.int32)

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.rank_boost.rankings import columns_of, shares
+from pairrank.rank_boost.rankings import columns_of
 
 MOST_EXACT_ROWS = 1 << 16
-"""Up to so many rows "auto" keeps every distinct value; its code then fits into two bytes."""
+"""Up to so many rows every distinct value is kept; its code then fits into two bytes."""
 MOST_BINS = 256
 """The codes of one byte, that of missing values included."""
 
@@ -37,10 +37,6 @@ class Codes(NamedTuple):
         Whether values that count are missing.
     cuts, cut_start : float64 array, int64 array of shape (n_features + 1,)
         The thresholds of each feature: a code exceeds k where the value exceeds the k-th.
-    least, most : float64 array of shape (n_features,)
-        The range of the values; infinite where all are missing.
-    values, value_start : float64 array, int64 array
-        Of graded rankings the value of each code, from 0 to 1; else empty.
     n_rows : int
     """
 
@@ -52,10 +48,6 @@ class Codes(NamedTuple):
     has_missing: NDArray[np.bool_]
     cuts: FloatArray
     cut_start: NDArray[np.int64]
-    least: FloatArray
-    most: FloatArray
-    values: FloatArray
-    value_start: NDArray[np.int64]
     n_rows: int
 
     @property
@@ -82,15 +74,15 @@ class _Survey(NamedTuple):
     """What is kept of the values of a feature."""
 
     cuts: FloatArray
-    distinct: FloatArray
-    """Ascending, where they are needed; else the least and the greatest."""
+    n_values: int
+    """The number of codes of values; 0 where all are missing."""
     has_missing: bool
     """Whether values that count are missing."""
     needs_code: bool
     """Whether any value is missing."""
 
 
-def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: bool) -> Codes:
+def encode(X: Any, weight: FloatArray | None, n_bins: int | None) -> Codes:
     """Return the values of X as codes.
 
     Parameters
@@ -102,8 +94,6 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: boo
     n_bins : int, optional
         The most codes of a feature, for values in bins of about equal weight; None: one code per
         distinct value.
-    graded : bool
-        Whether weak rankings take the values themselves.
 
     Notes
     -----
@@ -114,8 +104,8 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: boo
 
     n_rows, n_features = X.shape
     matrix = _Matrix(columns_of(X), weight)
-    surveys = threads.run(lambda each: matrix.survey(each, n_bins, graded), range(n_features))
-    n_values = np.array([each.cuts.size + (each.distinct.size > 0) for each in surveys], int)
+    surveys = threads.run(lambda each: matrix.survey(each, n_bins), range(n_features))
+    n_values = np.array([each.n_values for each in surveys], dtype=np.int64)
     needs_code = np.array([each.needs_code for each in surveys])
     kind = np.min_scalar_type(max(0, int((n_values - 1 + needs_code).max())))
     is_sparse = sparse.issparse(X)
@@ -129,7 +119,6 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: boo
 
     threads.run(write, range(n_features))
     zeros = [np.searchsorted(each.cuts, 0.0) for each in surveys] if is_sparse else []
-    graded_values = [_graded_values(each.distinct) for each in surveys] if graded else []
     return Codes(
         codes=codes,
         rows=matrix.X.indices if is_sparse else np.empty(0, dtype=np.int32),
@@ -138,11 +127,7 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: boo
         n_values=n_values,
         has_missing=np.array([each.has_missing for each in surveys]),
         cuts=np.concatenate([each.cuts for each in surveys]),
-        cut_start=_starts([each.cuts for each in surveys]),
-        least=np.array([each.distinct.min(initial=np.inf) for each in surveys]),
-        most=np.array([each.distinct.max(initial=-np.inf) for each in surveys]),
-        values=np.concatenate([np.empty(0), *graded_values]),
-        value_start=_starts(graded_values),
+        cut_start=np.concatenate(([0], np.cumsum([each.cuts.size for each in surveys]))),
         n_rows=n_rows,
     )
 
@@ -162,8 +147,8 @@ class _Matrix:
         part = slice(*self.X.indptr[feature : feature + 2])
         return self.X.data[part], self.X.indices[part]
 
-    def survey(self, feature: int, n_bins: int | None, graded: bool) -> _Survey:
-        """Return the thresholds of a feature, and its distinct values or their ends."""
+    def survey(self, feature: int, n_bins: int | None) -> _Survey:
+        """Return the thresholds of a feature, and what its codes must hold."""
         values, rows = self.entries(feature)
         missing = np.isnan(values)
         needs_code, weight = bool(missing.any()), None
@@ -178,30 +163,30 @@ class _Matrix:
             values, weight = values[~missing], None if weight is None else weight[~missing]
         most = None if n_bins is None else n_bins - needs_code
         if weight is None and zeros is None:
-            distinct, cuts = _of_sorted(np.sort(values), most)
+            cuts = _of_sorted(np.sort(values), most)
         else:
-            distinct, cuts = _of_weighted(values, weight, zeros, most)
-        ends = distinct if graded else distinct[[0, -1][: distinct.size]]
-        return _Survey(cuts, ends, has_missing, needs_code)
+            cuts = _of_weighted(values, weight, zeros, most)
+        n_values = cuts.size + bool(values.size or zeros)
+        return _Survey(cuts, n_values, has_missing, needs_code)
 
 
-def _of_sorted(values: NDArray[Any], n_bins: int | None) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct of ascending values and their thresholds; of more than bins, the ends."""
+def _of_sorted(values: NDArray[Any], n_bins: int | None) -> FloatArray:
+    """Return the thresholds of ascending values."""
     new = _is_new(values)
     if n_bins is None or np.count_nonzero(new) <= n_bins:
-        distinct = values[new].astype(np.float64)
-        return distinct, _between(distinct[:-1], distinct[1:])
+        distinct = values[new]
+        return _between(distinct[:-1], distinct[1:])
     wanted = np.floor(np.arange(1, n_bins) * values.size / n_bins).astype(np.int64)
     upper = np.unique(values[wanted])
     upper = upper[upper > values[0]]
     lower = values[np.searchsorted(values, upper) - 1]
-    return values[[0, -1]].astype(np.float64), _between(lower, upper)
+    return _between(lower, upper)
 
 
 def _of_weighted(
     values: NDArray[Any], weight: FloatArray | None, zeros: float | None, n_bins: int | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct values and their thresholds; `zeros` is the weight of further zeros."""
+) -> FloatArray:
+    """Return the thresholds of weighted values; `zeros` is the weight of further zeros."""
     order = np.argsort(values, kind="stable")
     values = values[order].astype(np.float64)
     starts = np.flatnonzero(_is_new(values))
@@ -219,7 +204,7 @@ def _of_weighted(
         wanted = np.arange(1, n_bins) * ends[-1] / n_bins
         above = np.unique(np.searchsorted(ends, wanted, side="right"))
         above = above[(above > 0) & (above < distinct.size)]
-    return distinct, _between(distinct[above - 1], distinct[above])
+    return _between(distinct[above - 1], distinct[above])
 
 
 def _is_new(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -235,14 +220,3 @@ def _between(low: NDArray[Any], high: NDArray[Any]) -> FloatArray:
     low, high = low.astype(np.float64), high.astype(np.float64)
     cuts = 0.5 * low + 0.5 * high
     return np.where((low <= cuts) & (cuts < high), cuts, low)
-
-
-def _graded_values(distinct: FloatArray) -> FloatArray:
-    """Return ascending values scaled to [0, 1]; a single one is 0."""
-    if distinct.size < 2:
-        return np.zeros(distinct.size)
-    return shares(distinct, distinct[0], distinct[-1])
-
-
-def _starts(parts: list[FloatArray]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum([part.size for part in parts]))).astype(np.int64)

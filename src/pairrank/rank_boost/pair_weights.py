@@ -25,14 +25,11 @@ class PairWeights(NamedTuple):
     apart : callable
         From a bool array of rows to the weights of the pairs whose winner alone is among them, and
         of those whose loser alone is: of the right and the wrong pairs of a ranking of 0 and 1.
-    curvature : callable
-        From h, (n_rows,), to the sum over pairs of weight times (h_i - h_j)^2.
     """
 
     total: float
     potential: FloatArray
     apart: Callable[[NDArray[np.bool_]], tuple[float, float]]
-    curvature: Callable[[FloatArray], float]
 
 
 def weigher(preferences: Preferences) -> Callable[[FloatArray], PairWeights]:
@@ -49,7 +46,7 @@ def weigher(preferences: Preferences) -> Callable[[FloatArray], PairWeights]:
     def weigh(scores: FloatArray) -> PairWeights:
         point = SeparableCurvature(bound, scores)
         total, gradient = point.value_and_gradient()
-        return PairWeights(total, -gradient, point.apart, lambda h: float(h @ point.matvec(h)))
+        return PairWeights(total, -gradient, point.apart)
 
     return weigh
 
@@ -65,10 +62,7 @@ def _of_comparisons(pairs: Pairs, scores: FloatArray) -> PairWeights:
         winner, loser = chosen[i], chosen[j]
         return float(weight[winner & ~loser].sum()), float(weight[loser & ~winner].sum())
 
-    def curvature(h: FloatArray) -> float:
-        return float(weight @ np.square(h[i] - h[j]))
-
     potential = np.zeros(n_rows)
     potential += np.bincount(i, weight, n_rows)
     potential -= np.bincount(j, weight, n_rows)
-    return PairWeights(float(weight.sum()), potential, apart, curvature)
+    return PairWeights(float(weight.sum()), potential, apart)

@@ -19,23 +19,18 @@ _ENTRIES_A_BLOCK = 1 << 18
 class WeakRanking(NamedTuple):
     """One weak ranking h of a feature, and its weight in the scores.
 
-    h is 0 up to `lower`, 1 from `upper` on, and a line between. Where both are equal, they are a
-    threshold: h is 1 above it and else 0. `missing` is h of a missing value.
+    h is 1 above `threshold` and else 0; `missing` is h of a missing value.
     """
 
     feature: int
-    lower: float
-    upper: float
+    threshold: float
     missing: float
     alpha: float
 
     def values(self, column: NDArray[Any]) -> FloatArray:
         """Return h of each value, (n,)."""
         column = column.astype(np.float64)
-        if self.lower == self.upper:
-            h = (column > self.lower).astype(np.float64)
-        else:
-            h = shares(column, self.lower, self.upper)
+        h = (column > self.threshold).astype(np.float64)
         h[np.isnan(column)] = self.missing
         return h
 
@@ -44,8 +39,7 @@ class Rankings(NamedTuple):
     """Weak rankings as arrays of one length, in the order of their rounds."""
 
     features: NDArray[np.int64]
-    lower: FloatArray
-    upper: FloatArray
+    thresholds: FloatArray
     missing: FloatArray
     alphas: FloatArray
 
@@ -104,13 +98,3 @@ def columns_of(X: Any) -> Any:
     by_column = X.tocsc()
     by_column.sum_duplicates()
     return by_column
-
-
-def shares(values: FloatArray, lower: float, upper: float) -> FloatArray:
-    """Return where values lie between lower and upper, 0 to 1.
-
-    Halves avoid an overflow; tiny numbers have none.
-    """
-    unit = 0.5 if max(-lower, upper) > 1.0 else 1.0
-    inside = unit * values.clip(lower, upper)
-    return (inside - unit * lower) / (unit * upper - unit * lower)

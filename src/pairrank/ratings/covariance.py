@@ -92,35 +92,28 @@ def _clusters(
 
 def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArray:
     """Return the sum over comparisons of the squares of their gradients."""
-    square, design, width = objective.margins.square, objective.design, objective.width
-    result = np.zeros((objective.n_features,) * 2)
-    factor = (square * slopes.margin**2).sum(axis=0)
-    result[:width, :width] = (design.T @ (sparse.diags_array(factor) @ design)).toarray()
-    if objective.has_tie:
-        across = design.T @ (square * slopes.margin * slopes.tie).sum(axis=0)
-        result[:width, width] = result[width, :width] = across
-        result[width, width] = (square * slopes.tie**2).sum()
-    return result
+    square, by_margin, by_tie = objective.margins.square, slopes.margin, slopes.tie
+    return objective.by_coefficients(
+        (square * by_margin**2).sum(axis=0),
+        (square * by_margin * by_tie).sum(axis=0),
+        float((square * by_tie**2).sum()),
+    )
 
 
 def _of_groups(
     objective: LikelihoodObjective, slopes: Slopes, weight: FloatArray, code: NDArray[np.int64]
 ) -> Any:
     """Return the gradient of each group, (n_groups, N); sparse unless that is slower."""
-    margins, n_items = objective.margins, objective.margins.n_items
-    n_groups, place = int(code.max()) + 1, margins.place
-    of_margin = weight * slopes.margin[margins.outcome, place]
-    both = np.concatenate((margins.first[place], margins.second[place]))
-    gradients = sparse.coo_array(
-        (np.concatenate((of_margin, -of_margin)), (np.tile(code, 2), both)),
-        shape=(n_groups, n_items),
+    place, outcome = objective.margins.place, objective.margins.outcome
+    n_groups = int(code.max()) + 1
+    of_margin = sparse.coo_array(
+        (weight * slopes.margin[outcome, place], (code, place)),
+        shape=(n_groups, objective.margins.first.size),
     ).tocsr()
-    covariates = objective.design[:, n_items:].toarray()
-    others = [np.bincount(code, of_margin * z[place], n_groups) for z in covariates.T]
+    gradients = of_margin @ objective.design
     if objective.has_tie:
-        others.append(np.bincount(code, weight * slopes.tie[margins.outcome, place], n_groups))
-    if others:
-        gradients = sparse.hstack([gradients, np.column_stack(others)], format="csr")
+        of_ties = np.bincount(code, weight * slopes.tie[outcome, place], n_groups)
+        gradients = sparse.hstack([gradients, of_ties[:, None]], format="csr")
     entries = n_groups * objective.n_features
     is_dense = gradients.nnz > _DENSE_SHARE * entries and entries <= _DENSE_ENTRIES
     return gradients.toarray() if is_dense else gradients

@@ -32,12 +32,12 @@ class Likelihood(ABC):
 
     has_parameter: bool = True
     """Whether there is a tie parameter t; its value is the last coefficient plus an offset."""
-    none: float
+    none: float = 0.0
     """The t without ties."""
 
-    @abstractmethod
     def start(self, tie_share: float) -> float:
         """Return the t at which equal items tie with this probability, in (0, 1)."""
+        return 0.0
 
     @abstractmethod
     def log_probabilities(self, d: FloatArray, t: float) -> FloatArray:
@@ -47,9 +47,9 @@ class Likelihood(ABC):
     def slopes(self, d: FloatArray, t: float) -> Slopes:
         """Return the derivatives of the log-probabilities at d and t."""
 
-    @abstractmethod
     def shown(self, t: float) -> float:
-        """Return the tie parameter as the literature writes it."""
+        """Return the tie parameter as the literature writes it: e^t."""
+        return float(np.exp(t))
 
 
 class Halves(Likelihood):
@@ -59,11 +59,6 @@ class Halves(Likelihood):
     """
 
     has_parameter = False
-    none = 0.0
-
-    def start(self, tie_share: float) -> float:
-        """Return 0: there is no tie parameter."""
-        return 0.0
 
     def log_probabilities(self, d: FloatArray, t: float) -> FloatArray:
         """Return the logarithms; that of a tie is the mean of the other two."""
@@ -106,18 +101,12 @@ class Davidson(Likelihood):
         by_tie = np.array([-tie, win + loss, -tie])
         return Slopes(margin, by_tie, of_margins, 0.5 * (loss - win) * tie, tie * (win + loss))
 
-    def shown(self, t: float) -> float:
-        """Return nu."""
-        return float(np.exp(t))
-
 
 class RaoKupper(Likelihood):
     r"""Rao and Kupper (1967): the first item wins with probability 1/(1 + theta e^{-d}).
 
     t = log theta > 0 is the difference of scores that is too small to be noticed.
     """
-
-    none = 0.0
 
     def start(self, tie_share: float) -> float:
         """Return log theta with (theta - 1)/(theta + 1) = tie_share."""
@@ -144,10 +133,6 @@ class RaoKupper(Likelihood):
             np.array([-of_win, of_loss - of_win, of_loss]),
             np.array([of_win, of_win + of_loss + 1.0 / np.sinh(t) ** 2 + none, of_loss]),
         )
-
-    def shown(self, t: float) -> float:
-        """Return theta."""
-        return float(np.exp(t))
 
 
 HALVES = Halves()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator
 
 from pairrank._protocols import FloatArray, Point
 from pairrank.ratings.likelihoods import HALVES, Likelihood, Slopes
@@ -48,36 +49,9 @@ class Curvature:
 
     def dense(self) -> FloatArray:
         """Return the Hessian as an array; O(margins) beside its size."""
-        design, width = self.objective.design, self.objective.width
-        result = np.zeros((self.objective.n_features,) * 2)
-        weighted = sparse.dia_array((self.of_margins[None], [0]), shape=(design.shape[0],) * 2)
-        result[:width, :width] = (design.T @ (weighted @ design)).toarray()
-        if self.objective.has_tie:
-            result[:width, width] = result[width, :width] = design.T @ self.across
-            result[width, width] = self.of_ties
+        result = self.objective.by_coefficients(self.of_margins, self.across, self.of_ties)
         result.flat[:: result.shape[0] + 1] += self.objective.ridge
         return result
-
-
-class Inverse(NamedTuple):
-    """The inverse of a diagonal, for preconditioning."""
-
-    factor: FloatArray
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return `v`, divided by the diagonal."""
-        return self.factor * v
-
-
-class Factor(NamedTuple):
-    """The inverse of a Hessian by its Cholesky factor, for preconditioning."""
-
-    factor: tuple[FloatArray, bool]
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the inverse times `v`."""
-        found: FloatArray = linalg.cho_solve(self.factor, v, check_finite=False)
-        return found
 
 
 class LikelihoodObjective:
@@ -145,6 +119,23 @@ class LikelihoodObjective:
         """Return the derivatives of the log-probabilities of each margin at `w`."""
         return self.likelihood.slopes(self.design @ w[: self.width], self.tie_parameter(w))
 
+    def by_coefficients(
+        self, of_margins: FloatArray, across: FloatArray, of_ties: float
+    ) -> FloatArray:
+        """Return a quadratic form of margins and the tie parameter as one of the coefficients.
+
+        `of_margins` and `across`, (K,), multiply the square of each margin, and its product with
+        the tie parameter.
+        """
+        design, width = self.design, self.width
+        result = np.zeros((self.n_features,) * 2)
+        weighted = sparse.dia_array((of_margins[None], [0]), shape=(design.shape[0],) * 2)
+        result[:width, :width] = (design.T @ (weighted @ design)).toarray()
+        if self.has_tie:
+            result[:width, width] = result[width, :width] = design.T @ across
+            result[width, width] = of_ties
+        return result
+
     def sharpen(self) -> bool:
         """Return False: there is no error but rounding."""
         return False
@@ -153,7 +144,7 @@ class LikelihoodObjective:
         """Return False: the Hessian is exact."""
         return False
 
-    def _inverse(self, curvature: Curvature) -> Inverse | Factor:
+    def _inverse(self, curvature: Curvature) -> LinearOperator:
         """Return the inverse Hessian if it is small, else that of its diagonal.
 
         The Hessian may be 0 along equal scores, where gradients are 0 too: any curvature does.
@@ -163,8 +154,10 @@ class LikelihoodObjective:
             hessian = curvature.dense()
             hessian[:n_items, :n_items] += diagonal[:n_items].mean() / n_items
             with contextlib.suppress(linalg.LinAlgError, ValueError):
-                return Factor(linalg.cho_factor(hessian))
-        return Inverse(1.0 / np.maximum(diagonal, np.finfo(float).tiny))
+                factor = linalg.cho_factor(hessian)
+                return LinearOperator(hessian.shape, partial(linalg.cho_solve, factor))
+        inverse = 1.0 / np.maximum(diagonal, np.finfo(float).tiny)
+        return LinearOperator((inverse.size,) * 2, lambda v: inverse * v)
 
     def _gradient(self, slopes: Slopes) -> FloatArray:
         """Return the gradient without the ridge; entries that are rounding alone are 0."""

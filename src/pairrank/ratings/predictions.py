@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences.names import is_hashable, name_codes, shown
+from pairrank.preferences._codes import is_hashable
+from pairrank.preferences.names import name_codes, shown
 from pairrank.ratings.likelihoods import Likelihood
 from pairrank.ratings.ranking import Contrast, Ranking, check_level, contrast_of
 

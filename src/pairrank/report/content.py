@@ -10,23 +10,16 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.metrics.comparison import Comparison
+from pairrank.plotting.calibration import MOST_PAIRS, calibrate, preferences_of
+from pairrank.plotting.pair_sample import draw_pairs
+from pairrank.plotting.subject import Subject
+from pairrank.plotting.svg import Picture
 from pairrank.preferences import Levels, Pairs
 from pairrank.report import pictures
-from pairrank.report.calibration import (
-    MOST_PAIRS,
-    PairCalibration,
-    calibrate,
-    preferences_of,
-)
-from pairrank.report.drawing import Picture
 from pairrank.report.measures import Measure, compared, measure, worst_and_best
-from pairrank.report.pair_sample import Drawn, draw_pairs
-from pairrank.report.pictures import MOST_POINTS
-from pairrank.report.ranked_rows import Queries, ShownQuery, queries_of, shown_queries
-from pairrank.report.score_levels import Levels as ScoreLevels
+from pairrank.report.ranked_rows import Queries, queries_of, shown_queries
 from pairrank.report.score_levels import score_levels
-from pairrank.report.subject import Subject
-from pairrank.report.weights import Weight, largest_weights
+from pairrank.report.weights import largest_weights
 
 MOST_QUERIES = 5
 """The queries shown of the worst, of the best, and of those that differ most."""
@@ -62,68 +55,14 @@ class ChangedQuery(NamedTuple):
     n_rows: int
     value: float
     other_value: float
-
-    @property
-    def difference(self) -> float:
-        """How much larger the first model's value is."""
-        return self.value - self.other_value
+    difference: float
 
 
-class Sample(NamedTuple):
-    """How many of the pairs a section shows."""
+def content_of(material: Material) -> dict[str, Any]:
+    """Compute what the template shows; raise a PairrankError if there is no preference.
 
-    n_shown: int
-    n_pairs: int
-    is_sample: bool
-
-
-class Content(NamedTuple):
-    """The sections of a page; None where there is nothing to show."""
-
-    names: tuple[str, str]
-    facts: list[tuple[str, Any]]
-    parameters: list[tuple[str, str]]
-    lines: list[Line]
-    by_query: Picture | None
-    both: Picture | None
-    n_points: int
-    changed: list[ChangedQuery]
-    worst: list[ShownQuery]
-    best: list[ShownQuery]
-    levels: ScoreLevels | None
-    level_picture: Picture | None
-    margins: Picture | None
-    weights: list[Weight]
-    weight_picture: Picture | None
-    n_features: int
-    is_linear: bool
-    calibration: PairCalibration | None
-    calibration_picture: Picture | None
-    pairs: Sample
-
-    @property
-    def main(self) -> Measure:
-        """The metric by which queries are sorted."""
-        return self.lines[0].measure
-
-    @property
-    def has_other(self) -> bool:
-        """Whether there are two models."""
-        return self.lines[0].other is not None
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether weights have intervals."""
-        return any(weight.low is not None for weight in self.weights)
-
-    @property
-    def has_other_weights(self) -> bool:
-        """Whether the other model has weights of the same features."""
-        return any(weight.other is not None for weight in self.weights)
-
-
-def content_of(material: Material) -> Content:
-    """Compute all sections of a page; raise a PairrankError if there is no preference."""
+    A section is None, or empty, where there is nothing to show.
+    """
     subject, other, y = material.subject, material.other, material.y
     n_rows, qid = subject.X.shape[0], material.layout.get("qid")
     preferences = preferences_of(y, n_rows, material.layout, material.graph)
@@ -133,44 +72,51 @@ def content_of(material: Material) -> Content:
     main, rival = lines[0].measure, lines[0].other
     queries = queries_of(qid, n_rows)
     values = np.where(_has_preference(preferences, queries), main.by_query, np.nan)
-    worst, best = worst_and_best(
-        values, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
-    )
-    shown = [
+    worst, best = (
         shown_queries(
             subject, y, preferences, scores, queries, places.tolist(), main.by_query, other_scores
         )
-        for places in (worst, best)
-    ]  # fmt: skip
+        for places in worst_and_best(
+            values, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
+        )
+    )  # fmt: skip
     drawn = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(material.seed))
     calibration = calibrate(subject, scores, drawn) if subject.gives_probabilities else None
     weights = largest_weights(subject, other) if subject.is_linear else []
-    levels = None
-    if not isinstance(y, Pairs):
+    levels, margins = None, None
+    if isinstance(y, Pairs):
+        title = "Histogram of the winner's score less the loser's, over the comparisons"
+        margins = pictures.histogram_of_margins(scores[drawn.winner] - scores[drawn.loser], title)
+    else:
         levels = score_levels(y, scores, None if qid is None else queries.query_of)
     both, n_points = _both(main, rival, material)
-    return Content(
-        names=material.names,
-        facts=_facts(subject, y, preferences, queries),
-        parameters=_parameters(subject),
-        lines=lines,
-        by_query=_by_query(main, rival, material.names),
-        both=both,
-        n_points=n_points,
-        changed=_changed(main, rival, queries),
-        worst=shown[0],
-        best=shown[1],
-        levels=levels,
-        level_picture=_level_picture(levels),
-        margins=_margins(y, scores, drawn),
-        weights=weights,
-        weight_picture=_weight_picture(weights),
-        n_features=subject.X.shape[1],
-        is_linear=subject.is_linear,
-        calibration=calibration,
-        calibration_picture=_calibration_picture(calibration),
-        pairs=Sample(drawn.winner.size, int(preferences.n_pairs), drawn.is_sample),
-    )
+    return {
+        "names": material.names,
+        "facts": _facts(subject, y, preferences, queries),
+        "parameters": _parameters(subject),
+        "lines": lines,
+        "main": main,
+        "has_other": rival is not None,
+        "by_query": _by_query(main, rival, material.names),
+        "both": both,
+        "n_points": n_points,
+        "changed": _changed(main, rival, queries),
+        "worst": worst,
+        "best": best,
+        "levels": levels,
+        "level_picture": pictures.level_curves(levels) if levels else None,
+        "margins": margins,
+        "weights": weights,
+        "weight_picture": pictures.weight_bars(weights) if weights else None,
+        "has_intervals": any(weight.low is not None for weight in weights),
+        "has_other_weights": any(weight.other is not None for weight in weights),
+        "n_features": subject.X.shape[1],
+        "is_linear": subject.is_linear,
+        "calibration": calibration,
+        "calibration_picture": pictures.calibration_curve(calibration) if calibration else None,
+        "drawn": drawn,
+        "n_pairs": int(preferences.n_pairs),
+    }
 
 
 def _has_preference(preferences: Levels | Pairs, queries: Queries) -> NDArray[np.bool_]:
@@ -222,11 +168,11 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
 def _by_query(main: Measure, rival: Measure | None, names: tuple[str, str]) -> Picture | None:
     if main.counted.size < 2:
         return None
-    title = f"Histogram of {main.name} by query of {names[0]}"
+    title = f"Histogram of {main.name} by query of {names[0]}, with a line at its mean"
     if rival is not None:
         title += f", and of {names[1]} as an outline"
     other = rival.counted if rival is not None and rival.counted.size else None
-    return pictures.histogram(main.counted, main.name, title, other)
+    return pictures.histogram_of_queries(main.counted, main.name, title, other)
 
 
 def _both(main: Measure, rival: Measure | None, material: Material) -> tuple[Picture | None, int]:
@@ -236,9 +182,9 @@ def _both(main: Measure, rival: Measure | None, material: Material) -> tuple[Pic
     counted = np.flatnonzero(~(np.isnan(main.by_query) | np.isnan(rival.by_query)))
     if counted.size < 2:
         return None, 0
-    if counted.size > MOST_POINTS:
+    if counted.size > pictures.MOST_POINTS:
         generator = np.random.default_rng(material.seed)
-        counted = np.sort(generator.choice(counted, MOST_POINTS, replace=False))
+        counted = np.sort(generator.choice(counted, pictures.MOST_POINTS, replace=False))
     first, second = (f"{main.name} of {name}" for name in material.names)
     title = f"Each query's {second} across, {first} upwards, with the diagonal"
     x, y = rival.by_query[counted], main.by_query[counted]
@@ -253,45 +199,13 @@ def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[Cha
     lowest, highest = worst_and_best(
         np.where(gain == 0, np.nan, gain), queries.sizes, greater_is_better=True, most=MOST_QUERIES
     )
-    places = [*highest.tolist(), *lowest[::-1].tolist()]
     return [
         ChangedQuery(
             str(queries.names[at]),
             int(queries.sizes[at]),
             float(main.by_query[at]),
             float(rival.by_query[at]),
+            float(gain[at]),
         )
-        for at in places
+        for at in [*highest.tolist(), *lowest[::-1].tolist()]
     ]
-
-
-def _level_picture(levels: ScoreLevels | None) -> Picture | None:
-    if levels is None:
-        return None
-    label = "score less the mean of its query" if levels.is_centred else "score"
-    return pictures.level_curves(
-        levels, label, "Histogram of the scores of each label, with a line at its median"
-    )
-
-
-def _margins(y: Any, scores: FloatArray, drawn: Drawn) -> Picture | None:
-    """Return the histogram of the score differences of comparisons; None for labels."""
-    if not isinstance(y, Pairs):
-        return None
-    margins = scores[drawn.winner] - scores[drawn.loser]
-    title = "Histogram of the winner's score less the loser's, over the comparisons"
-    return pictures.histogram(margins, "winner's score less loser's", title, ylabel="comparisons")
-
-
-def _weight_picture(weights: list[Weight]) -> Picture | None:
-    if not weights:
-        return None
-    return pictures.weight_bars(weights, "Weight times standard deviation of each feature")
-
-
-def _calibration_picture(calibration: PairCalibration | None) -> Picture | None:
-    if calibration is None:
-        return None
-    return pictures.calibration_curve(
-        calibration, "Observed share of preferences against predicted probability"
-    )

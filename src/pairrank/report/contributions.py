@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray
-from pairrank.report.subject import Subject, subject_of
+from pairrank.plotting.subject import Subject, subject_of
 
 
 class Share(NamedTuple):

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
+from pairrank.plotting.subject import subject_of
+from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
 from pairrank.report.measures import check_metrics, usual_metrics
-from pairrank.report.subject import subject_of
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def report(
     PairrankError
         If input is wrong, there is no preference, or a metric cannot judge the labels.
     ImportError
-        If jinja2 is not installed.
+        If jinja2 or matplotlib is not installed.
 
     Notes
     -----
@@ -161,13 +162,14 @@ def _names(ranker: Any, other: Any) -> tuple[str, str]:
 
 
 def page_template() -> Any:
-    """Return the template of the page."""
+    """Return the template of the page; an error says if a library is missing."""
+    matplotlib_of()
     return environment("pairrank.report").get_template("page.html")
 
 
 def environment(*packages: str) -> Any:
     """Return what reads templates: those of the first package that has them."""
-    jinja2 = require("jinja2", "report", "reports")
+    jinja2 = require("jinja2", "report", "pages")
     found = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader(package, "templates") for package in packages]

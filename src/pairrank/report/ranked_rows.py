@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray
+from pairrank.plotting.subject import Subject
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.report.contributions import Share, largest_shares
-from pairrank.report.subject import Subject
 
 MOST_ROWS = 8
 """The rows shown from the top of a query."""

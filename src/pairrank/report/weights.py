@@ -10,23 +10,24 @@ from sklearn.utils import gen_batches
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.report.subject import Subject
+from pairrank.plotting.subject import Subject
+from pairrank.plotting.weights import Z
 
 MOST_WEIGHTS = 25
-_Z = 1.959963984540054
 _ROWS_A_BLOCK = 1 << 15
 
 
 class Weight(NamedTuple):
     """A feature's weight; `low` and `high` are a 95 % interval, if it has a standard error.
 
-    `effect` is the weight times the standard deviation of the feature over the rows. `other` is the
-    weight of another model.
+    `effect` is the weight times the standard deviation of the feature over the rows, and
+    `effect_error` its standard error, NaN if it has none. `other` is the weight of another model.
     """
 
     name: str
     weight: float
     effect: float
+    effect_error: float
     low: float | None
     high: float | None
     other: float | None
@@ -46,22 +47,23 @@ def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weig
             f"the standard deviation of feature {subject.names[at]} overflows: scale it down"
         )
     errors = getattr(subject.ranker, "standard_errors_", None)
+    errors = np.full(weights.size, np.nan) if errors is None else errors
+    errors = np.where(np.isfinite(errors), errors, np.nan)
     beside = None
     if other is not None and other.is_linear and other.names == subject.names:
         beside = other.ranker.linear_coef()
     found = []
     for at in np.argsort(-np.abs(effects), kind="stable")[:MOST_WEIGHTS].tolist():
-        reach = None
-        if errors is not None and np.isfinite(errors[at]):
-            reach = _Z * float(errors[at])
-        weight = float(weights[at])
+        weight, reach = float(weights[at]), float(Z * errors[at])
+        has_error = not np.isnan(reach)
         found.append(
             Weight(
                 subject.names[at],
                 weight,
                 float(effects[at]),
-                None if reach is None else weight - reach,
-                None if reach is None else weight + reach,
+                float(errors[at] * deviations[at]),
+                weight - reach if has_error else None,
+                weight + reach if has_error else None,
                 None if beside is None else float(beside[at]),
             )
         )

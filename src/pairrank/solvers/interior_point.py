@@ -9,7 +9,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
-from pairrank.solvers.limit_system import LimitProblem, LimitSystem, RowSums
+from pairrank.solvers.limit_system import NewtonSystem, Rows, RowSums
 
 _PART_TO_BOUNDARY = 0.995
 
@@ -25,13 +25,13 @@ class _Residual(NamedTuple):
 
 
 def minimize_with_limits(
-    problem: LimitProblem,
+    rows: Rows,
     *,
     tol: float,
     max_iter: int,
     callback: Callable[[BoundStep], object] | None = None,
 ) -> LimitSolution:
-    r"""Minimise a `LimitProblem` by Mehrotra's predictor-corrector method.
+    r"""Minimise the cost of rows beyond limits by Mehrotra's predictor-corrector method.
 
     .. math:: \min \sum_i c_i \max(0, s_i - L_{g(i)}, U_{g(i)} - s_i)^2 + \tfrac12 \|w\|^2,
               \quad U_Q - L_P \ge 1
@@ -47,29 +47,27 @@ def minimize_with_limits(
     Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on
     Optimization 2, 1992).
     """
-    return _Run(problem, tol, callback).run(max_iter)
+    return _Run(rows, tol, callback).run(max_iter)
 
 
 class _Run(LimitRun):
     """One run: the current point, the best so far and the history.
 
-    An edge has a force, its multiplier, and a gap, its margin; the problem's `Rows` have those of
-    rows. The start has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of
-    multipliers and margins keep the ratio that they have there, so a row of weight 2 equals two
-    rows.
+    An edge has a force, its multiplier, and a gap, its margin; `rows` have those of rows. The start
+    has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers and
+    margins keep the ratio that they have there, so a row of weight 2 equals two rows.
     """
 
     patience = 8
 
     def __init__(
-        self, problem: LimitProblem, tol: float, callback: Callable[[BoundStep], object] | None
+        self, rows: Rows, tol: float, callback: Callable[[BoundStep], object] | None
     ) -> None:
-        super().__init__(problem, tol, callback)
-        self._problem = problem
+        super().__init__(rows.problem, tol, callback)
+        self._rows = rows
         self._weights, self._limits = self._best
 
     def _start(self) -> None:
-        self._rows = self._problem.start_rows()
         self._sums = sums = self._rows.move(0.0, self._weights, self._limits)
         self._force = self._first_forces(sums.totals)
         self._gap = np.ones(self._force.size)
@@ -102,7 +100,7 @@ class _Run(LimitRun):
     def _advance(self) -> None:
         """Take a predictor-corrector step that keeps multipliers and margins positive."""
         self._stiffness = self._force / self._gap
-        system = LimitSystem(self._problem, self._rows.couple, self._stiffness)
+        system = self._rows.system(self._stiffness)
         weights, limits, force, gap = self._direction(system, -self._force, None)
         steepest, products = self._rows.step(weights, limits)
         length, now = self._length(steepest, force, gap), self._residual.products
@@ -119,7 +117,7 @@ class _Run(LimitRun):
         self._sums = self._rows.move(length, self._weights, self._limits)
 
     def _direction(
-        self, system: LimitSystem, asked: FloatArray, target: float | None
+        self, system: NewtonSystem, asked: FloatArray, target: float | None
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return Newton's step of weights, limits, forces and gaps.
 

@@ -2,65 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import lapack
-from scipy.sparse.linalg import LinearOperator, cg
 
 from pairrank._protocols import FloatArray
 
-_CG_TOL = 1e-6
-_CG_STEPS = 500
 
+class LimitGraph(Protocol):
+    """Groups with a lower and an upper limit, and edges from low to high groups."""
 
-class Piece(Protocol):
-    """Consecutive rows."""
-
-    rows: slice
-
-
-class LimitProblem(Protocol):
-    """Rows with a cost for crossing limits, and limits at least 1 apart along edges."""
-
-    n_rows: int
-    n_features: int
     n_groups: int
-    cost: FloatArray
+    n_features: int
     bounded: NDArray[np.bool_]
     edges: NDArray[np.int64]
-    takes_matrices: bool
 
-    @property
-    def pieces(self) -> Sequence[Piece]:
-        """The rows in parts that fit into the processor's cache."""
 
-    def start_rows(self) -> Rows:
-        """Return the multipliers and margins of the rows at the start."""
+class NewtonSystem(Protocol):
+    """Newton's equations for the weights and the limits."""
 
-    def add_grams(self, piece: Any, sides: FloatArray, gram: FloatArray, sums: FloatArray) -> None:
-        """Add X' diag(a + b) X of a piece for `sides` a and b, and sums by group of its rows.
-
-        Rows are multiplied by a and by b in the sums by group, (2, n_groups, n_features).
-        """
-
-    def scores(self, w: FloatArray) -> FloatArray:
-        """Return X w."""
-
-    def transposed(self, values: FloatArray) -> FloatArray:
-        """Return X' v."""
-
-    def by_group(self, values: FloatArray) -> FloatArray:
-        """Return the sums over the rows of each group, along the last axis."""
-
-    def by_row(self, values: FloatArray) -> FloatArray:
-        """Return each group's values at each of its rows, along the last axis."""
-
-    def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Return an approximate inverse of I + X' diag(values) X."""
+    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
 
 
 class RowSums(NamedTuple):
@@ -79,14 +45,18 @@ class RowSums(NamedTuple):
 class Rows(Protocol):
     """Each row's two multipliers and margins; see `pairrank.objective.limit_rows.LimitRows`."""
 
+    @property
+    def problem(self) -> LimitGraph:
+        """The groups and edges of the limits."""
+
     def move(self, length: float, weights: FloatArray, limits: FloatArray) -> RowSums:
         """Take a part of the step; return the sums there, for the weights and limits there."""
 
     def scaled(self, shares: FloatArray) -> tuple[FloatArray, float]:
         """Return X' (alpha - beta) and the sum of (alpha + beta)^2/(4 c), both times `shares`."""
 
-    def couple(self, piece: Any, totals: FloatArray) -> FloatArray:
-        """Return the coupling of a piece's rows to their limits; see `LimitSystem`."""
+    def system(self, stiffness: FloatArray) -> NewtonSystem:
+        """Return Newton's equations here, for the edges' multipliers over their margins."""
 
     def known(self, target: float | None) -> tuple[FloatArray, FloatArray]:
         """Return X' times the multipliers' change at fixed scores, and its sums by group."""
@@ -95,20 +65,25 @@ class Rows(Protocol):
         """Compute a step; return its steepest fall and the sum of its products."""
 
 
-class LimitGraph(Protocol):
-    """Groups with a lower and an upper limit, and edges from low to high groups."""
+class LimitSystem:
+    r"""The symmetric positive definite system of one Newton step.
 
-    n_groups: int
-    n_features: int
-    bounded: NDArray[np.bool_]
-    edges: NDArray[np.int64]
+    .. math:: \begin{pmatrix} I + X^T D X & B^T \\ B & H \end{pmatrix}
+              \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
 
+    with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
+    ends of an edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's
+    multiplier over its margin.
 
-class SummedSystem:
-    r"""The system of `LimitSystem` from its sums over rows.
+    Rows are coupled to their limits by the derivatives of their multipliers, alpha for the upper
+    limit L and beta for the lower limit U: d alpha = (upper + cross) d(s - L) - cross d(U - s) and
+    d beta = (lower + cross) d(U - s) - cross d(s - L). `totals`, (3, n_groups), are the sums by
+    group of lower, upper and cross; `sums`, (2, n_groups, n_features), those of rows times lower +
+    2 cross, and times upper + 2 cross; `gram` is X' D X, and is overwritten.
 
-    `gram` is X' D X; `sums`, (2, n_groups, n_features), are rows times their coupling to each
-    limit; `totals`, (3, n_groups), those of H. `gram` is overwritten.
+    Raises an OverflowError if a matrix is not finite, and a LinAlgError if rounding leaves the
+    limits' matrix not positive definite. O(n_groups (b^2 + b n_features)), b the bandwidth (at most
+    twice the groups of a query).
     """
 
     def __init__(
@@ -119,7 +94,7 @@ class SummedSystem:
         totals: FloatArray,
         stiffness: FloatArray,
     ) -> None:
-        self._factor = _factor_banded(_limit_matrix(graph, totals, stiffness))
+        self._factor = factored(graph, totals, stiffness)
         self._sides = -sums.swapaxes(0, 1).reshape(-1, graph.n_features)
         self._solved_sides = self._limits(self._sides)
         gram -= self._sides.T @ self._solved_sides
@@ -134,101 +109,12 @@ class SummedSystem:
 
     def _limits(self, values: FloatArray) -> FloatArray:
         """Return H^-1 times a vector or matrix."""
-        return _solve_banded(self._factor, values)
+        return solve_banded(self._factor, values)
 
 
-class LimitSystem:
-    r"""The symmetric positive definite system of one Newton step.
-
-    .. math:: \begin{pmatrix} I + X^T D X & B^T \\ B & H \end{pmatrix}
-              \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
-
-    with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
-    ends of an edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's
-    multiplier over its margin.
-
-    `couple` describes the rows of a piece by the derivatives of their multipliers, alpha for the
-    upper limit L and beta for the lower limit U: d alpha = (upper + cross) d(s - L)
-    - cross d(U - s) and d beta = (lower + cross) d(U - s) - cross d(s - L). It adds the sums by
-    group of lower, upper and cross to totals, (3, n_groups), and returns lower + 2 cross and
-    upper + 2 cross, (2, n).
-
-    Raises an OverflowError if a matrix is not finite, and a LinAlgError if rounding leaves the
-    limits' matrix not positive definite.
-
-    With matrices O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most
-    twice the groups of a query); else two products with X and one with the factor of H per step
-    of conjugate gradients.
-    """
-
-    def __init__(
-        self,
-        problem: LimitProblem,
-        couple: Callable[[Any, FloatArray], FloatArray],
-        stiffness: FloatArray,
-    ) -> None:
-        self._problem = problem
-        totals = np.zeros((3, problem.n_groups))
-        if problem.takes_matrices:
-            gram, sums = self._matrices(couple, totals)
-        else:
-            self._sides_of_rows = np.empty((2, problem.n_rows))
-            for piece in problem.pieces:
-                self._sides_of_rows[:, piece.rows] = couple(piece, totals)
-        if problem.takes_matrices:
-            self._summed = SummedSystem(problem, gram, sums, totals, stiffness)
-        else:
-            self._factor = _factor_banded(_limit_matrix(problem, totals, stiffness))
-            self._inner = self._sides_of_rows[0] + self._sides_of_rows[1]
-            self._precondition = problem.preconditioner(self._inner)
-
-    def _matrices(
-        self, couple: Callable[[Any, FloatArray], FloatArray], totals: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return X' D X and the sums by group of rows times their sides; add to `totals`."""
-        problem = self._problem
-        gram = np.zeros((problem.n_features, problem.n_features))
-        sums = np.zeros((2, problem.n_groups, problem.n_features))
-        for piece in problem.pieces:
-            problem.add_grams(piece, couple(piece, totals), gram, sums)
-        return gram, sums
-
-    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
-        if self._problem.takes_matrices:
-            return self._summed.solve(weights, limits)
-        flat = limits.T.ravel()
-        step = self._iterate(weights - self._spread(self._limits(flat)))
-        sides = self._gather(self._problem.scores(step))
-        return step, self._limits(flat - sides).reshape(-1, 2).T
-
-    def _limits(self, values: FloatArray) -> FloatArray:
-        """Return H^-1 times a vector or matrix."""
-        return _solve_banded(self._factor, values)
-
-    def _gather(self, scores: FloatArray) -> FloatArray:
-        """Return B w of the scores X w."""
-        return -self._problem.by_group(self._sides_of_rows * scores).T.ravel()
-
-    def _spread(self, limits: FloatArray) -> FloatArray:
-        """Return B' l."""
-        return -self._problem.transposed(self._by_row(limits))
-
-    def _by_row(self, limits: FloatArray) -> FloatArray:
-        """Return the sum of each row's two limits, weighted by its sides."""
-        weighed = self._problem.by_row(limits.reshape(-1, 2).T) * self._sides_of_rows
-        return weighed[0] + weighed[1]
-
-    def _iterate(self, right: FloatArray) -> FloatArray:
-        def multiply(step: FloatArray) -> FloatArray:
-            scores = self._problem.scores(step)
-            taken = self._by_row(self._limits(self._gather(scores)))
-            return step + self._problem.transposed(self._inner * scores + taken)
-
-        shape = (right.size, right.size)
-        operator = LinearOperator(shape, matvec=multiply, dtype=np.float64)
-        inverse = LinearOperator(shape, matvec=self._precondition, dtype=np.float64)
-        return cg(operator, right, rtol=_CG_TOL, maxiter=_CG_STEPS, M=inverse)[0]
+def factored(graph: LimitGraph, totals: FloatArray, stiffness: FloatArray) -> FloatArray:
+    """Return the factor of H for `solve_banded`; see `LimitSystem`."""
+    return _factor_banded(_limit_matrix(graph, totals, stiffness))
 
 
 def _limit_matrix(
@@ -260,7 +146,7 @@ def _factor_banded(bands: FloatArray) -> FloatArray:
     raise linalg.LinAlgError("the limits' matrix is not positive definite at this precision")
 
 
-def _solve_banded(factor: FloatArray, values: FloatArray) -> FloatArray:
+def solve_banded(factor: FloatArray, values: FloatArray) -> FloatArray:
     """Return H^-1 times a vector or matrix. scipy's own checks would take longer than the work."""
     return np.asarray(lapack.dpbtrs(factor, values, lower=1)[0]).reshape(values.shape)
 

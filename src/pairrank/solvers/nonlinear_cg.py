@@ -8,10 +8,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, Status, StepLength
 from pairrank.solvers.descent import Descent, DescentSolver, Place
-from pairrank.solvers.line_search import SlopeSearch, Trial, WolfeSearch
-
-SEARCHES: dict[str, WolfeSearch | SlopeSearch] = {"wolfe": WolfeSearch(), "gradient": SlopeSearch()}
-"""The line searches, by name."""
+from pairrank.solvers.line_search import Trial, search_slope
 
 _FAR_FROM_ORTHOGONAL = 0.2
 """Successive gradients are far from orthogonal above this ratio of product and square."""
@@ -40,16 +37,14 @@ class NonlinearCG(DescentSolver):
     long as its error, and where a search, or thirty steps within the noise, fail to shorten it. So
     a loose eps costs steps but does not change the optimum (the paper's Fig. 3).
 
-    The search "wolfe" has strong Wolfe conditions on values and slopes, "gradient" slopes alone.
-    The paper uses slopes, the only choice where the value is not that of the gradient's function.
-    The objective's preconditioner is computed once at the start.
+    The line search uses slopes alone, as in the paper: the only choice where the value is not that
+    of the gradient's function. The objective's preconditioner is computed once at the start.
 
     A step costs one to three evaluations of loss and gradient. The first step's length comes from
     one Hessian product, later ones from the step before; `step_length` multiplies them (Nocedal &
     Wright, "Numerical optimization", 2006, Sections 3.5 and 5.2; Raykar et al. 2007, Section 4).
     """
 
-    search: str = "wolfe"
     preconditioned: bool = True
     step_length: StepLength | None = None
 
@@ -101,11 +96,11 @@ class _Run(Descent):
 
         def probe(length: float) -> Trial:
             place = self.evaluate(w + length * step, scores if length == first else None)
-            return Trial(length, place.value, float(place.gradient @ step), place)
+            return Trial(length, float(place.gradient @ step), place)
 
         here = Place(w, self.value, self.gradient, self.norm, self.point)
-        start = Trial(0.0, self.value, unit * slope, here)
-        trial = SEARCHES[self.rule.search](probe, start, first, self.noise)
+        start = Trial(0.0, unit * slope, here)
+        trial = search_slope(probe, start, first)
         return trial, unit * trial.length if trial is not None else unit
 
     def _unit_length(self, direction: FloatArray, slope: float) -> float:
@@ -142,7 +137,7 @@ class _Run(Descent):
         norm = trial.place.norm
         if norm < _SHORTER * self.least_norm:
             self.least_norm, self.n_stalled = norm, 0
-        elif abs(trial.value - self.value) <= self.noise:
+        elif abs(trial.place.value - self.value) <= self.noise:
             self.n_stalled += 1
         return self.n_stalled > _MAX_STALLED
 

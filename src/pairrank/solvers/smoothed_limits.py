@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
-from pairrank.solvers.limit_system import SummedSystem
+from pairrank.solvers.limit_system import LimitSystem
 
 _CENTRED = 1e-4
 """The width shrinks where a Newton step lowers the smoothed cost by less than this part of the
@@ -172,7 +172,7 @@ class _Run(LimitRun):
     def _advance(self) -> Status | None:
         """Take a step to a smaller width, or one at this width that lowers the smoothed value."""
         point = self._point
-        system = SummedSystem(
+        system = LimitSystem(
             self._problem, point.sums.gram, point.sums.sides, point.sums.curvature,
             point.force / point.gap,
         )  # fmt: skip
@@ -191,7 +191,7 @@ class _Run(LimitRun):
         self._point = self._moved(step, length, width)
         return None
 
-    def _direction(self, system: SummedSystem, width: float) -> _Step:
+    def _direction(self, system: LimitSystem, width: float) -> _Step:
         """Return Newton's step towards the minimum of a width."""
         point = self._point
         change = width - point.width

@@ -1,27 +1,28 @@
-"""The loss over all pairs of scores: a function, a module, and a loss bound to its labels."""
+"""The loss over all pairs of scores, as a function and as a module."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from pairrank import _validation as validation
-from pairrank._docstrings import described_by, keywords_of, parameters_of, showing
+from pairrank._docstrings import described_by, parameters_of
 from pairrank._protocols import Generic, MarginCost, PairLoss
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, check_eps
+from pairrank.losses import LOSSES, Square, Tube, as_loss
+from pairrank.pair_sums import check_eps
 from pairrank.preferences import Graph, as_graph
 from pairrank.torch.autograd import Evaluate, Evaluation, differentiable
-from pairrank.torch.compiled_sums import compiled_sum
-from pairrank.torch.distributed import gather_rows, gathered
-from pairrank.torch.families import loss_of
-from pairrank.torch.preferences import REDUCTIONS, compared
-from pairrank.torch.rows import WEIGHTS, check_scores, rows_of
-from pairrank.torch.torch_sums import torch_sum
+from pairrank.torch.preferences import REDUCTIONS, Compared, compared
+from pairrank.torch.rows import WEIGHTS, Rows, check_scores, rows_of
+from pairrank.torch.sums import compiled_sum, tiled_sum
 
 BACKENDS = ("auto", "compiled", "torch")
+PAIRS_PER_ROW = 1000
+"""Of more pairs per row compiled sums, in time linear in the rows, pay for copies to the CPU."""
+_OF_DIFFERENCES = {"square": Square, "tube": Tube}
 Backend = Literal["auto", "compiled", "torch"]
 Reduction = Literal["mean", "query_mean", "rows", "query", "sum"]
 Loss = (
@@ -41,39 +42,35 @@ Loss = (
 )
 
 
-class BatchOptions(TypedDict, total=False):
-    """The keywords of a loss that differ from batch to batch."""
+def all_pairs_loss(
+    scores: Tensor,
+    labels: Any,
+    qid: Any = None,
+    *,
+    loss: Loss = "logistic",
+    graph: Graph = "full",
+    levels: Any = None,
+    sample_weight: Any = None,
+    winner_weight: Any = None,
+    loser_weight: Any = None,
+    mask: Any = None,
+    reduction: Reduction = "mean",
+    backend: Backend = "auto",
+    eps: float = 1e-6,
+) -> Tensor:
+    r"""Return a loss summed or averaged over all pairs of scores, without listing them.
 
-    sample_weight: Any
-    winner_weight: Any
-    loser_weight: Any
-    mask: Any
+    .. math:: a \sum_{(i, j)} u_i v_j \, \varphi(s_i - s_j)
 
-
-class LossOptions(TypedDict, total=False):
-    """The keywords of a loss that are the same for every batch."""
-
-    loss: Loss
-    graph: Graph
-    levels: Any
-    reduction: Reduction
-    backend: Backend
-    eps: float
-    gather: bool
-
-
-class Options(BatchOptions, LossOptions, total=False):
-    """The keywords of a loss over all pairs."""
-
-
-class BoundLoss:
-    """`all_pairs_loss` for known labels, as a function of the scores.
-
-    What depends on the labels only is computed once, which saves time where the same rows are
-    scored again and again.
+    over all preferences (i, j): rows of one query, of which `graph` prefers i to j by their labels.
+    The factor a is that of the reduction; u and v are the weights of winners and losers. "square"
+    and "tube" are summed over all ordered pairs of rows of a query, ties and each row with itself
+    included, and compare s_i - s_j with the difference of the labels.
 
     Parameters
     ----------
+    scores : Tensor of shape (n_rows,) or (batch, list length)
+        Floating point numbers on any device. Higher is better.
     labels : Tensor or array-like of shape (n_rows,) or (batch, list length), or Pairs
         Any finite numbers; higher is better. Text, if `graph` is an OrderGraph. With two dimensions
         each row of the batch is a query. Or explicit comparisons of the rows.
@@ -104,115 +101,13 @@ class BoundLoss:
         plain sum. Without a pair the loss is 0.
     backend : "auto", "compiled" or "torch", default "auto"
         "compiled" sums on the CPU in float64, and copies scores that are elsewhere. "torch" sums by
-        torch's operations on the device of the scores, in float64 (float32 on devices without it).
-        "auto" is "compiled" for scores on the CPU and for losses of no known family, otherwise
-        "torch".
+        torch's operations on the device of the scores, pair by pair, in float64 (float32 on devices
+        without it). "auto" is "compiled" for scores on the CPU, for losses of no known family, and
+        for more than 1,000 pairs per row; otherwise "torch".
     eps : float, default 1e-6
         Between 0 and 1, for logistic, probit and raykar: a row's gradient may be off by eps times
         the weight of its pairs, the sum by eps times the weight of all. Small queries are exact,
         of some hundred rows or fewer.
-    gather : bool, default False
-        Compare the rows of all processes of the default process group, see
-        `pairrank.torch.gather_rows`. Every process gets the loss over all rows.
-
-    Raises
-    ------
-    PairrankError
-        If an argument is wrong.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from pairrank.torch import BoundLoss
-    >>> loss = BoundLoss([0, 1, 2])
-    >>> loss(torch.zeros(3))
-    tensor(0.6931)
-    """
-
-    def __init__(
-        self,
-        labels: Any,
-        qid: Any = None,
-        *,
-        loss: Loss = "logistic",
-        graph: Graph = "full",
-        levels: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
-        mask: Any = None,
-        reduction: Reduction = "mean",
-        backend: Backend = "auto",
-        eps: float = 1e-6,
-        gather: bool = False,
-    ) -> None:
-        self.loss = _checked(loss, reduction, backend, eps)
-        self.backend, self.eps = backend, float(eps)
-        weights = dict(zip(WEIGHTS, (sample_weight, winner_weight, loser_weight), strict=True))
-        self._rows, self._gathers = rows_of(labels, qid, mask, weights), gather
-        rows = gathered(self._rows) if gather else self._rows
-        self.pairs = compared(rows, self.loss.family, graph, levels, reduction)
-        self._sums: dict[str, Evaluate] = {}
-
-    def __call__(self, scores: Tensor) -> Tensor:
-        """Return the loss at the scores, a scalar that can be differentiated twice.
-
-        Parameters
-        ----------
-        scores : Tensor
-            Of the shape of the labels.
-
-        Returns
-        -------
-        Tensor
-        """
-        flat = self._rows.flat(scores)
-        return differentiable(
-            gather_rows(flat) if self._gathers else flat, self._sum(scores.device)
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all but the sums, which are made anew at the next call."""
-        return {**self.__dict__, "_sums": {}}
-
-    def _sum(self, device: torch.device) -> Evaluate:
-        """Return the sum that the backend computes for scores on a device."""
-        if not self.pairs.preferences.n_pairs or not self.pairs.factor:
-            return _nothing
-        backend = self.backend
-        if backend == "auto":
-            is_compiled = device.type == "cpu" or isinstance(self.loss.family, Generic)
-            backend = "compiled" if is_compiled else "torch"
-        place = backend if backend == "compiled" else str(device)
-        if place not in self._sums:
-            self._sums[place] = self._bind(backend, device)
-        return self._sums[place]
-
-    def _bind(self, backend: str, device: torch.device) -> Evaluate:
-        preferences, factor = self.pairs
-        if backend == "torch":
-            return torch_sum(self.loss, preferences, factor, self.eps, device)
-        return compiled_sum(self.loss, bind(self.loss, preferences, eps=self.eps), factor)
-
-
-@described_by(parameters_of(BoundLoss))
-@showing(keywords_of(BoundLoss))
-def all_pairs_loss(
-    scores: Tensor, labels: Any, qid: Any = None, **options: Unpack[Options]
-) -> Tensor:
-    r"""Return a loss summed or averaged over all pairs of scores, without listing them.
-
-    .. math:: a \sum_{(i, j)} u_i v_j \, \varphi(s_i - s_j)
-
-    over all preferences (i, j): rows of one query, of which `graph` prefers i to j by their labels.
-    The factor a is that of the reduction; u and v are the weights of winners and losers. "square"
-    and "tube" are summed over all ordered pairs of rows of a query, ties and each row with itself
-    included, and compare s_i - s_j with the difference of the labels.
-
-    Parameters
-    ----------
-    scores : Tensor of shape (n_rows,) or (batch, list length)
-        Floating point numbers on any device. Higher is better.
 
     Returns
     -------
@@ -227,17 +122,17 @@ def all_pairs_loss(
 
     Notes
     -----
-    Cost for m rows: O(m) for logistic, probit, raykar, exponential and square; O(m) or O(m log m)
-    for hinges and tubes; O(pairs) for losses of no known family and for sigmoids of small queries,
-    in tiles. Memory is O(m), and no matrix of all pairs is ever formed. The gradient is computed
-    with the value; a second derivative costs about as much as the value.
+    Compiled sums of m rows cost O(m) for logistic, probit, raykar, exponential and square; O(m) or
+    O(m log m) for hinges and tubes; O(pairs) for losses of no known family and for sigmoids of
+    small queries. The torch backend costs O(pairs). Memory is O(m): pairs exist in tiles only. The
+    gradient is computed with the value; a second derivative costs about as much as the value.
 
     Of compiled sums, hinges and tubes of queries of 20,000 rows and more are summed in cells of a
     256th of the margin: the value is off by about 1e-8 of itself, the gradient by about 2e-6 (of
-    the hinge 1e-3). The torch backend sums them exactly.
+    the hinge 1e-3). The torch backend sums every loss exactly.
 
-    Labels, queries and weights are laid out on the CPU. `BoundLoss` does so once. Scores that are
-    not finite give an infinite loss and a gradient of NaN. Sums are in float64, under autocast too.
+    Labels, queries and weights are laid out on the CPU. Scores that are not finite give an infinite
+    loss and a gradient of NaN. Sums are in float64, under autocast too.
 
     Examples
     --------
@@ -249,11 +144,14 @@ def all_pairs_loss(
     tensor([ 0., -6.,  6.])
     """
     check_scores(scores)
-    return BoundLoss(labels, qid, **options)(scores)
+    weights = dict(zip(WEIGHTS, (sample_weight, winner_weight, loser_weight), strict=True))
+    rows = rows_of(labels, qid, mask, weights)
+    return loss_of_rows(
+        rows.flat(scores), rows, loss, graph, levels, reduction=reduction, backend=backend, eps=eps
+    )
 
 
-@described_by(parameters_of(BoundLoss))
-@showing(each for each in keywords_of(BoundLoss) if each.name not in BatchOptions.__annotations__)
+@described_by(parameters_of(all_pairs_loss))
 class AllPairsLoss(nn.Module):
     """`all_pairs_loss` as a module, with the options that do not depend on the batch.
 
@@ -266,25 +164,34 @@ class AllPairsLoss(nn.Module):
     tensor(0.5000)
     """
 
-    def __init__(self, **options: Unpack[LossOptions]) -> None:
+    def __init__(
+        self,
+        *,
+        loss: Loss = "logistic",
+        graph: Graph = "full",
+        levels: Any = None,
+        reduction: Reduction = "mean",
+        backend: Backend = "auto",
+        eps: float = 1e-6,
+        **others: Any,
+    ) -> None:
         super().__init__()
-        for name in options:
-            if name in BatchOptions.__annotations__:
+        for name in others:
+            if name in (*WEIGHTS, "mask"):
                 raise PairrankError(f"{name} differs from batch to batch: give it with the scores")
-            if name not in LossOptions.__annotations__:
-                raise TypeError(f"AllPairsLoss has no option {name!r}")
-        as_graph(options.get("graph", "full"))
-        _checked(
-            options.get("loss", "logistic"),
-            options.get("reduction", "mean"),
-            options.get("backend", "auto"),
-            options.get("eps", 1e-6),
-        )
-        self.options = options
+            raise TypeError(f"AllPairsLoss has no option {name!r}")
+        as_graph(graph)
+        _checked(loss, reduction, backend, eps)
+        self.options: dict[str, Any] = {
+            "loss": loss,
+            "graph": graph,
+            "levels": levels,
+            "reduction": reduction,
+            "backend": backend,
+            "eps": eps,
+        }
 
-    def forward(
-        self, scores: Tensor, labels: Any, qid: Any = None, **of_batch: Unpack[BatchOptions]
-    ) -> Tensor:
+    def forward(self, scores: Tensor, labels: Any, qid: Any = None, **of_batch: Any) -> Tensor:
         """Return the loss of a batch.
 
         Parameters
@@ -299,12 +206,56 @@ class AllPairsLoss(nn.Module):
         -------
         Tensor
         """
-        options: Options = {**self.options, **of_batch}
-        return all_pairs_loss(scores, labels, qid, **options)
+        return all_pairs_loss(scores, labels, qid, **self.options, **of_batch)
 
     def extra_repr(self) -> str:
-        """Return the options, as a module shows itself."""
-        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        """Return the options that are not defaults, as a module shows itself."""
+        defaults = AllPairsLoss.__init__.__kwdefaults__ or {}
+        changed = (each for each in self.options.items() if each[1] is not defaults[each[0]])
+        return ", ".join(f"{name}={value!r}" for name, value in changed)
+
+
+def loss_of_rows(
+    scores: Tensor,
+    rows: Rows,
+    loss: Loss,
+    graph: Graph = "full",
+    levels: Any = None,
+    *,
+    reduction: str,
+    backend: str,
+    eps: float,
+) -> Tensor:
+    """Return the loss at the scores of checked rows, (n_rows,)."""
+    known = _checked(loss, reduction, backend, eps)
+    found = compared(rows, known.family, graph, levels, reduction)
+    return differentiable(scores, _sum_of(known, found, backend, eps, scores.device))
+
+
+def _sum_of(
+    loss: PairLoss, pairs: Compared, backend: str, eps: float, device: torch.device
+) -> Evaluate:
+    preferences, factor = pairs
+    if not preferences.n_pairs or not factor:
+        return _nothing
+    if backend == "auto":
+        has_many = preferences.n_pairs > PAIRS_PER_ROW * preferences.n_rows
+        is_compiled = device.type == "cpu" or isinstance(loss.family, Generic) or has_many
+        backend = "compiled" if is_compiled else "torch"
+    if backend == "compiled":
+        return compiled_sum(loss, preferences, factor, eps)
+    return tiled_sum(loss, preferences, factor, device)
+
+
+def known_loss(loss: Any) -> PairLoss:
+    """Return the loss of a name, or of any object that has `phi`."""
+    if isinstance(loss, str) and loss in _OF_DIFFERENCES:
+        made: PairLoss = _OF_DIFFERENCES[loss]()
+        return made
+    if isinstance(loss, str) and loss not in LOSSES:
+        names = ", ".join(map(repr, (*LOSSES, *_OF_DIFFERENCES)))
+        raise PairrankError(f"loss must be one of {names}, or an object with phi (got {loss!r})")
+    return as_loss(loss)
 
 
 def _checked(loss: Loss, reduction: str, backend: str, eps: float) -> PairLoss:
@@ -312,7 +263,7 @@ def _checked(loss: Loss, reduction: str, backend: str, eps: float) -> PairLoss:
     validation.check_choice(reduction, "reduction", tuple(REDUCTIONS))
     validation.check_choice(backend, "backend", BACKENDS)
     check_eps(eps)
-    return loss_of(loss)
+    return known_loss(loss)
 
 
 def _nothing(scores: Tensor) -> Evaluation:

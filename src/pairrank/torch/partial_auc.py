@@ -13,13 +13,20 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.names import shown
-from pairrank.torch.all_pairs import Backend, BoundLoss, Loss, Reduction
-from pairrank.torch.compiled_sums import as_floats
-from pairrank.torch.families import is_of_differences, loss_of
+from pairrank.torch.all_pairs import (
+    Backend,
+    Loss,
+    Reduction,
+    all_pairs_loss,
+    known_loss,
+    loss_of_rows,
+)
+from pairrank.torch.preferences import is_of_differences
 from pairrank.torch.rows import WEIGHTS, Rows, rows_of
+from pairrank.torch.sums import as_floats
 
 
-@described_by(parameters_of(BoundLoss))
+@described_by(parameters_of(all_pairs_loss))
 def partial_auc_loss(
     scores: Tensor,
     labels: Any,
@@ -82,7 +89,7 @@ def partial_auc_loss(
         raise PairrankError(f"max_fpr must be at most 1 (got {max_fpr!r})")
     if isinstance(labels, Pairs):
         raise PairrankError("partial_auc_loss needs labels: Pairs have no rate of false positives")
-    if is_of_differences(loss_of(loss).family):
+    if is_of_differences(known_loss(loss).family):
         raise PairrankError(
             f"the loss {loss!r} compares every two rows, so no row is a loser: take a loss of "
             "preferences, such as 'logistic'"
@@ -95,12 +102,8 @@ def partial_auc_loss(
             f"winners (got {shown(rows.labels[0])})"
         )
     own = rows.flat(scores)
-    options: dict[str, Any] = {**rows.weights}
-    options["loser_weight"] = _top_losers(rows, as_floats(own), float(max_fpr))
-    bound = BoundLoss(
-        rows.labels, rows.qid, loss=loss, reduction=reduction, backend=backend, eps=eps, **options
-    )
-    return bound(own)
+    rows.weights["loser_weight"] = _top_losers(rows, as_floats(own), float(max_fpr))
+    return loss_of_rows(own, rows, loss, reduction=reduction, backend=backend, eps=eps)
 
 
 def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
@@ -120,22 +123,17 @@ def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
             "partial_auc_loss needs at most two labels per query, one of winners and one of "
             f"losers; a query has {n_groups.max()}"
         )
-    from pairrank.compiled.sorting import sorted_segments
-
     lowest = levels.query_group[:-1][n_groups == 2]
     starts, stops = levels.group_start[lowest], levels.group_start[lowest + 1]
-    sizes = stops - starts
-    borders = np.concatenate(([0], np.cumsum(sizes)))
-    place = np.arange(borders[-1]) + np.repeat(starts - borders[:-1], sizes)
-    row = levels.row_of[place]
-    _, order = sorted_segments(-scores[row], borders)
-    row = row[order]
-    weight = levels.sides[1]
+    group = np.repeat(np.arange(levels.group_level.size), np.diff(levels.group_start))
+    place = np.flatnonzero(np.isin(group, lowest))
+    place = place[np.lexsort((-scores[levels.row_of[place]], group[place]))]
+    row, weight = levels.row_of[place], levels.sides[1]
     assert weight is not None
-    own = weight[place[order]]
+    own, first = weight[place], np.cumsum(stops - starts) - (stops - starts)
     before = np.cumsum(own) - own
-    before -= np.repeat(before[borders[:-1]], sizes)
-    wanted = max_fpr * np.repeat(np.add.reduceat(own, borders[:-1]), sizes)
+    before -= np.repeat(before[first], stops - starts)
+    wanted = max_fpr * np.repeat(np.add.reduceat(own, first), stops - starts)
     part = np.divide(wanted - before, own, out=np.zeros(own.size), where=own > 0.0)
     result = np.zeros(rows.n_rows)
     result[row] = loser[row] * part.clip(0.0, 1.0)

@@ -21,27 +21,27 @@ _SCALE = math.sqrt(3.0) / math.pi
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
-def phi(family: LossFamily, d: Tensor, magnitude: Tensor | float, order: int) -> Tensor:
+def phi(family: LossFamily, d: Tensor, order: int) -> Tensor:
     """Return the cost of each margin d, or its first or second derivative.
 
-    It is the `phi` of losses, which states what `magnitude` is and what counts at kinks.
+    It is the `phi` of losses, which states what counts at kinks; squares and tubes get margins less
+    the magnitude wanted.
     """
     if isinstance(family, Sigmoidal):
-        return sigmoidal(family.value if order == 0 else family.slope, d, order)
+        return _sigmoidal(family.value if order == 0 else family.slope, d, order)
     if isinstance(family, PiecewisePolynomial):
         terms = [c * _power((m - d).clamp(min=0.0), p, order) for m, p, c in family.terms]
         return torch.stack(terms).sum(dim=0)
     if isinstance(family, Exponential):
         return (-family.rate) ** order * torch.exp(-family.rate * d)
     assert isinstance(family, Squares | Tubes)
-    miss = magnitude - d
     if isinstance(family, Squares):
-        return (miss * miss, -2.0 * miss, torch.full_like(miss, 2.0))[order]
-    cost = _power((miss.abs() - family.epsilon).clamp(min=0.0), family.power, order)
-    return cost * miss.sign() if order == 1 else cost
+        return (d * d, 2.0 * d, torch.full_like(d, 2.0))[order]
+    cost = _power((d.abs() - family.epsilon).clamp(min=0.0), family.power, order)
+    return -cost * d.sign() if order == 1 else cost
 
 
-def sigmoidal(name: str, d: Tensor, order: int) -> Tensor:
+def _sigmoidal(name: str, d: Tensor, order: int) -> Tensor:
     """Return phi of "logistic" or "probit", or a derivative."""
     if name == "logistic":
         if order == 0:

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank import _validation as validation
-from pairrank._protocols import LossFamily
+from pairrank._protocols import LossFamily, Squares, Tubes
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
 from pairrank.preferences.names import shown
-from pairrank.torch.families import is_of_differences
 from pairrank.torch.rows import Rows, as_array
 
 REDUCTIONS = {
@@ -36,7 +35,6 @@ class Compared(NamedTuple):
 
 def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction: str) -> Compared:
     """Return the pairs that a loss of this family is summed over."""
-    validation.check_choice(reduction, "reduction", tuple(REDUCTIONS))
     kind, is_mean = REDUCTIONS[reduction]
     layout = {"qid": rows.qid, **rows.weights}
     found: Levels | Pairs | Differences
@@ -53,6 +51,11 @@ def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction:
     else:
         found, weight = _of_levels(rows, graph, levels, kind)
     return Compared(found, 1.0 if not is_mean else 1.0 / weight if weight > 0.0 else 0.0)
+
+
+def is_of_differences(family: LossFamily) -> bool:
+    """Whether the loss compares differences of labels with those of scores."""
+    return isinstance(family, Squares | Tubes)
 
 
 def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Levels | Pairs, float]:

@@ -19,11 +19,11 @@ from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._probabilities import PairProbabilities
 from pairrank.exceptions import PairrankError
 from pairrank.torch.rank_net_fit import NetworkRanker
-from pairrank.torch.rank_net_inputs import standardized
 from pairrank.torch.rank_net_networks import (
     as_input,
     load_state,
     scores_without_gradient,
+    standardized,
     state_vector,
     trained,
 )

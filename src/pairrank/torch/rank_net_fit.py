@@ -19,25 +19,19 @@ from pairrank.estimators._rows import Judge, Rows, Watch, draw_held_rows, prefer
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
 from pairrank.preferences import Levels, Pairs, Preferences
-from pairrank.torch.rank_net_batches import sampled, shuffled, whole
-from pairrank.torch.rank_net_inputs import fit_scaler, standardized
 from pairrank.torch.rank_net_networks import (
     as_input,
+    fit_scaler,
     layered,
     load_state,
     made_by_user,
     scores_without_gradient,
     seeded,
+    standardized,
     state_size,
     state_vector,
 )
-from pairrank.torch.rank_net_training import (
-    Cost,
-    FullBatchEpochs,
-    LimitedMemoryBFGS,
-    StochasticEpochs,
-    Training,
-)
+from pairrank.torch.rank_net_training import Cost, Epochs, Training, sampled, shuffled
 
 _FEW_ROWS = 2000
 _EXACT = 1e-12
@@ -46,7 +40,6 @@ _SAMPLED = 32
 """The number of sampled pairs per step by default."""
 _FEW_ENTRIES = 1 << 18
 """Steps on fewer numbers than this take one thread."""
-_OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
 class NetworkRanker(SolvedRanker):
@@ -189,17 +182,15 @@ class NetworkRanker(SolvedRanker):
 
         def solve(target: None, start: FloatArray | None, callback: Callback | None) -> Solution:
             network = self._new_network(features.shape[1], features.dtype, seed).to(device)
-            cost = Cost(
-                network,
-                as_input(features, device),
-                as_loss(self.loss),
-                whole(preferences),
-                penalty=float(self.alpha),
-                eps=eps,
-            )
+            inputs, loss = as_input(features, device), as_loss(self.loss)
+            cost = Cost(network, inputs, loss, preferences, penalty=float(self.alpha), eps=eps)
             with self._limits(cost, seed):
-                training = self._training(cost, preferences, start, callback, seed)
-                solution = training.run(int(self.max_iter))
+                epochs = self._epochs(cost, preferences, seed)
+                training = Training(
+                    cost, float(self.tol), int(self.max_iter), callback, by_batches=bool(epochs)
+                )
+                solver, learning_rate = self._chosen_solver, float(self.learning_rate)
+                solution = training.run(start, solver, learning_rate, epochs)
             self.network_ = network.to("cpu")
             if solution.status is Status.MAX_ITER and self._chosen_solver != "lbfgs":
                 return solution._replace(status=Status.FINISHED)
@@ -224,27 +215,14 @@ class NetworkRanker(SolvedRanker):
             return 2 * (self.batch_size or cost.n_rows)
         return cost.n_rows * int(self.batch_size) // preferences.n_queries
 
-    def _training(
-        self,
-        cost: Cost,
-        preferences: Preferences,
-        start: FloatArray | None,
-        callback: Callback | None,
-        seed: Any,
-    ) -> Training:
-        run = cost, start, float(self.tol), callback
-        if self._chosen_solver == "lbfgs":
-            return LimitedMemoryBFGS(*run)
-        steps = _OPTIMIZERS[self._chosen_solver](cost.trained, lr=float(self.learning_rate))
+    def _epochs(self, cost: Cost, preferences: Preferences, seed: Any) -> Epochs | None:
+        """Return the batches of each epoch; None: every step has all pairs."""
         generator = np.random.default_rng(seed)
         if self.pairs == "sampled":
-            size = _SAMPLED if self.batch_size is None else int(self.batch_size)
-            drawn = sampled(preferences, size, cost.n_rows, generator)
-            return StochasticEpochs(*run, drawn, steps)
+            return sampled(preferences, int(self.batch_size or _SAMPLED), cost.n_rows, generator)
         if self.batch_size is None:
-            return FullBatchEpochs(*run, steps=steps)
-        batches = shuffled(preferences, int(self.batch_size), generator)
-        return StochasticEpochs(*run, batches, steps)
+            return None
+        return shuffled(preferences, self.graph, int(self.batch_size), generator)
 
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         status = super()._keep(solutions, watches, n_targets)

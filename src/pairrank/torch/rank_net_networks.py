@@ -1,4 +1,4 @@
-"""Networks of RankNet: their layers, their state as one vector, the scores of rows."""
+"""Networks of RankNet: layers, their state as one vector, standardized rows and their scores."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.torch.sums import as_floats
 
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 _SCORED_ROWS = 1 << 14
@@ -116,6 +118,51 @@ def _state(network: nn.Module) -> list[Tensor]:
     return [part for part in network.state_dict().values() if part.is_floating_point()]
 
 
+def fit_scaler(ranker: Any, X: Any, weight: Any) -> None:
+    """Set what a ranker with `standardize` subtracts from its features and divides them by.
+
+    Features that are constant are divided by 1. Sparse rows are not centred.
+    """
+    for name in ("feature_mean_", "feature_scale_"):
+        ranker.__dict__.pop(name, None)
+    if not ranker.standardize:
+        return
+    is_dense = not sparse.issparse(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler = StandardScaler(with_mean=is_dense).fit(X, sample_weight=weight)
+    wrong = ~(np.isfinite(scaler.scale_) & np.isfinite(scaler.mean_))
+    if wrong.any():
+        raise PairrankError(
+            f"feature {int(wrong.argmax())} of X is too large to be standardized: scale it down"
+        )
+    ranker.feature_scale_ = scaler.scale_
+    if is_dense:
+        ranker.feature_mean_ = scaler.mean_
+
+
+def standardized(ranker: Any, X: Any, dtype: np.dtype[Any]) -> Any:
+    """Return rows as the ranker's network takes them; sparse rows stay sparse if they can.
+
+    Raises a PairrankError where a value overflows.
+    """
+    scale, mean = getattr(ranker, "feature_scale_", None), getattr(ranker, "feature_mean_", None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if mean is not None:
+            X = ((X.toarray() if sparse.issparse(X) else X) - mean) / scale
+        elif scale is not None and sparse.issparse(X):
+            X = X.multiply(1.0 / scale).tocsr()
+        elif scale is not None:
+            X = X / scale
+        result = X.astype(dtype, copy=False)
+    if not np.isfinite(result.data if sparse.issparse(result) else result).all():
+        raise PairrankError(
+            f"X has values that are too large for {np.dtype(dtype).name}"
+            + (" once they are standardized" if scale is not None else "")
+            + ": scale them down, or pass float64"
+        )
+    return result
+
+
 def as_input(X: Any, device: torch.device) -> Any:
     """Return rows as a network takes them: a tensor on the device; sparse rows as they are.
 
@@ -175,11 +222,6 @@ def scores_without_gradient(network: nn.Module, inputs: Any) -> FloatArray:
     with torch.no_grad():
         parts = [as_floats(scores_of(network, inputs[rows])) for rows in blocks]
     return np.concatenate(parts)
-
-
-def as_floats(scores: Tensor) -> FloatArray:
-    """Return scores as a float64 array."""
-    return scores.detach().to("cpu", torch.float64).numpy()
 
 
 class _SparseProduct(torch.autograd.Function):

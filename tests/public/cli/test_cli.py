@@ -261,13 +261,6 @@ def test_the_demo_shows_pairwise_beside_pointwise_models():
     assert set("".join(lines)) == set("│ abcde")
 
 
-def test_warming_up_compiles_the_model_that_is_named():
-    shown = run("warmup", "--model", "rankrls")
-    assert "rankrls" in shown.stdout
-    assert "ranksvm" not in shown.stdout
-    assert run("warmup", "--model", "rankrls", "-q").stdout == ""
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -309,7 +302,6 @@ def test_shells_complete_commands_options_and_choices():
         ("pairrank tr", ["train"]),
         ("pairrank train --mod", ["--model"]),
         ("pairrank train --model rankn", ["rankncg", "ranknet"]),
-        ("pairrank recommend r.csv --impute gaussian-", ["gaussian-item"]),
     ):
         words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
         environment = os.environ | words | {"_PAIRRANK_COMPLETE": "complete_bash"}

@@ -1,4 +1,4 @@
-"""pairrank compare: tables, files, folders of cells, progress, interrupts, and what is refused."""
+"""pairrank compare: tables, files, and what is refused."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_table_shows_means_and_reasons(folder):
 
 def test_files_of_every_kind_are_written(folder, tmp_path):
     pytest.importorskip("jinja2", reason="pages need jinja2")
-    names = ["page.html", "table.md", "table.tex", "all.json", "scores.csv", "scores.parquet"]
+    names = ["page.html", "table.md", "all.json", "scores.csv", "scores.parquet"]
     outputs = [word for name in names for word in ("-o", tmp_path / name)]
     run("compare", folder / "rows.txt", *MODELS, "-q", *outputs, "--per-query", tmp_path / "q.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "q.csv"])
@@ -121,20 +121,6 @@ def test_weights_and_graphs_reach_the_models(folder, tmp_path):
     np.testing.assert_array_equal(values, found.scores["pairwise_accuracy"])
 
 
-def test_without_a_terminal_there_is_a_line_per_cell(folder):
-    done = run("compare", folder / "rows.txt", *MODELS, "--metric", "map")
-    lines = done.stderr.splitlines()
-    assert len(lines) == 9
-    assert lines[0].startswith("1 of 9  ranksvm, fold 1: map 0.")
-    assert lines[2].endswith("a classifier orders two levels, and there are 3")
-
-
-def test_a_model_is_stopped_after_its_time(folder):
-    asked = ["--models", "ranksvm", "--folds", 2, "--time-limit", 1e-6, "--json"]
-    record = json.loads(run("compare", folder / "rows.txt", *asked).stdout)
-    assert record["summary"]["reason"] == ["it was stopped after 1e-06 s"]
-
-
 def test_wrong_usage_is_refused(folder):
     rows = folder / "rows.txt"
     assert "did you mean ridge" in misused("compare", rows, "--models", "rigde")
@@ -142,8 +128,6 @@ def test_wrong_usage_is_refused(folder):
     assert "--models names none" in misused("compare", rows, "--models", ",")
     assert "--baseline must be one of --models" in misused("compare", rows, "--baseline", "hull")
     assert "--inner-folds must be 0, or at least 2" in misused("compare", rows, "--inner-folds", 1)
-    for limit in (0, "inf", "nan"):
-        assert "--time-limit must be a finite" in misused("compare", rows, "--time-limit", limit)
     assert "--seed" in misused("compare", rows, "--seed", 2**32)
     twice = ["-o", folder / "twice.csv", "--per-query", folder / "." / "twice.csv"]
     assert "would be written twice" in misused("compare", rows, *twice)

@@ -1,9 +1,7 @@
-"""train --model rankboost: options, early stopping, search, comparisons; recommend with gaps."""
+"""train --model rankboost: options, early stopping, search, comparisons."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -11,11 +9,9 @@ import pandas as pd
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import misused, run
 from pairrank import Pairs, RankBoost, load_model
-from pairrank.datasets import make_ratings
 from pairrank.io import read_svmlight, write_rows, write_svmlight
-from pairrank.recommend import RatingsTable, recommend
 
 FIRST = [10 * query + row for query in range(6) for row in range(5)]
 """The preferred row of each comparison; the other one is five rows below, in the same query."""
@@ -46,14 +42,11 @@ def training(folder, tmp_path, *options, data="train.txt"):
     ("options", "params"),
     [
         ([], {}),
-        (["--n-estimators", "7", "--alpha-method", "third"],
-         {"n_estimators": 7, "alpha_method": "third"}),
-        (["--weak-ranking", "graded", "--alpha-method", "newton", "--reduction", "query"],
-         {"weak_ranking": "graded", "alpha_method": "newton", "reduction": "query"}),
-        (["--binning", "9", "--smoothing", "0.01", "--graph", "chain"],
-         {"binning": 9, "smoothing": 0.01, "graph": "chain"}),
-        (["--binning", "exact", "--early-stopping", "--patience", "4", "--seed", "3"],
-         {"binning": "exact", "early_stopping": True, "patience": 4, "random_state": 3}),
+        (["--n-estimators", "7", "--reduction", "query"],
+         {"n_estimators": 7, "reduction": "query"}),
+        (["--graph", "chain"], {"graph": "chain"}),
+        (["--early-stopping", "--patience", "4", "--seed", "3"],
+         {"early_stopping": True, "patience": 4, "random_state": 3}),
     ],
 )  # fmt: skip
 def test_the_fit_is_that_of_the_estimator(folder, tmp_path, options, params):
@@ -109,8 +102,6 @@ def test_early_stopping_watches_the_validation_rows(folder, tmp_path):
     [
         (["--patience", "3"], "--patience needs --early-stopping"),
         (["--validation-fraction", "0.2"], "--validation-fraction needs --early-stopping"),
-        (["--weak-ranking", "graded"], "use --alpha-method newton"),
-        (["--binning", "few"], "not a whole number or one of auto, exact"),
         (["-C", "3"], "Model rankboost has no option -C; use --n-estimators"),
         (["--n-estimators", "0"], "--n-estimators must be at least 1"),
         (["--search", "--n-estimators", "5"], "--search picks --n-estimators itself"),
@@ -118,23 +109,3 @@ def test_early_stopping_watches_the_validation_rows(folder, tmp_path):
 )
 def test_wrong_options_say_what_to_do(folder, tmp_path, options, message):
     assert message in misused(*training(folder, tmp_path, *options))
-
-
-def test_recommend_leaves_gaps_to_rankboost(tmp_path):
-    ratings = make_ratings(40, 50, random_state=0)
-    path = tmp_path / "ratings.csv"
-    with path.open("w") as file:
-        writer = csv.writer(file)
-        writer.writerow(["user", "item", "rating"])
-        writer.writerows(zip(*(np.asarray(each).tolist() for each in ratings), strict=True))
-    options = ["--users", "3,7", "--impute", "missing", "--references", "20", "--top", "3"]
-    options += ["--n-estimators", "5", "-q"]
-    printed = run("recommend", path, "--model", "rankboost", *options).stdout
-    found = recommend(
-        RatingsTable.build(ratings), [3, 7], ranker=RankBoost(5), impute="missing",
-        n_references=20, top=3, baseline="item-mean",
-    )  # fmt: skip
-    rows = list(csv.DictReader(io.StringIO(printed)))
-    assert [row["item"] for row in rows] == [str(item) for item in found.to_dict()["item"]]
-    message = refused("recommend", path, "--model", "ranksvm", "--impute", "missing")
-    assert "leaves gaps, which a RankSVM does not take: use RankBoost" in message

@@ -79,64 +79,23 @@ def test_predict_writes_the_scores_that_it_writes_in_memory(folder, tmp_path):
     assert len(streamed.splitlines()) == 600
 
 
-def test_svmlight_is_parsed_into_the_named_folder(folder, tmp_path):
-    cache = ("--stream", "--cache", tmp_path / "cache")
-    run("train", folder / "rows.txt", *cache, "-o", tmp_path / "m", "-q", "--tol", "1e-8")
-    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
+@pytest.mark.parametrize("name", ["rows.txt", "rows.csv", "rows.csv.gz"])
+def test_text_is_converted_by_the_command_that_the_error_names(folder, tmp_path, monkeypatch, name):
+    is_text = name.endswith("txt")
+    names = () if is_text else NAMES
+    given = {} if is_text else {"label": "grade", "qid": "query"}
+    write_rows(tmp_path / name, make_rows(0, 600), **given)
+    monkeypatch.chdir(tmp_path)
+    told = misused("train", name, "--stream", *names, "-o", "m")
+    command = f"pairrank convert {name} rows.parquet{' --label grade --qid query' * (not is_text)}"
+    assert f"--stream reads Parquet: convert text first, {command}." in told
+    run(*command.split()[1:])
+    columns = ("--label", "label", "--qid", "qid") if is_text else NAMES
+    run("train", "rows.parquet", "--stream", *columns, "-o", "m", "-q", "--tol", "1e-8")
     wanted = load_model(folder / "model").coef_
-    assert np.abs(load_model(tmp_path / "m").coef_ - wanted).max() <= 1e-6 * np.abs(wanted).max()
-    streamed = run("evaluate", tmp_path / "m", folder / "rows.txt", *cache, "--json").stdout
-    plain = run("evaluate", tmp_path / "m", folder / "rows.txt", "--json").stdout
-    assert json.loads(streamed) == json.loads(plain)
-    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
-    told = misused("train", folder / "rows.txt", "--stream", "-o", tmp_path / "n")
-    assert "name the folder with --cache" in told
-
-
-def test_csv_is_parsed_into_the_named_folder(folder, tmp_path):
-    write_rows(tmp_path / "all.csv", make_rows(0, 600), label="grade", qid="query")
-    lines = (tmp_path / "all.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "parts").mkdir()
-    for number, rows in enumerate((lines[1:251], lines[251:])):
-        (tmp_path / "parts" / f"{number}.csv").write_text("".join([lines[0], *rows]))
-    cache = ("--stream", "--cache", tmp_path / "cache")
-    parts = tmp_path / "parts/*.csv"
-    run("train", parts, *NAMES, *cache, "-o", tmp_path / "m", "-q", "--tol", "1e-8")
-    wanted, found = load_model(folder / "model"), load_model(tmp_path / "m")
-    assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
-    assert list(found.feature_names_in_) == list(wanted.feature_names_in_)
-    streamed = run("evaluate", tmp_path / "m", parts, *cache, "--json").stdout
-    plain = run("evaluate", tmp_path / "m", tmp_path / "all.csv", "--json").stdout
-    assert json.loads(streamed) == json.loads(plain)
-    told = run("predict", tmp_path / "m", parts, *cache, "--label", "grade").stdout
-    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
-    assert told == run("predict", tmp_path / "m", tmp_path / "all.csv", "--label", "grade").stdout
-
-
-@pytest.mark.parametrize(
-    ("named", "complaint"),
-    [
-        (("--label", "grade"), "column 'qid' would be a feature"),
-        (("--label", "grad", "--qid", "qid"), "no column 'grad' (did you mean 'grade'?)"),
-        (("--label", "grade", "--qid", "qdi"), "no column 'qdi'"),
-        (("--label", "grade", "--qid", "qid", "--weight", "w"), "no column 'w'"),
-        (("--label", "grade", "--qid", "qid", "--winner-weight", "w"), "no column 'w'"),
-        (("--qid", "qid"), "name the column of labels with --label"),
-    ],
-)
-def test_columns_are_refused_before_csv_is_parsed(tmp_path, named, complaint):
-    write_rows(tmp_path / "rows.csv", make_rows(0, 60), label="grade", qid="qid")
-    cache = ("--stream", "--cache", tmp_path / "cache", "-o", tmp_path / "m")
-    assert complaint in refused("train", tmp_path / "rows.csv", *cache, *named)
-    assert [*tmp_path.glob("cache/*/*")] == []
-
-
-@pytest.mark.parametrize("option", ["--weight", "--winner-weight", "--loser-weight"])
-def test_weights_of_svmlight_are_refused_before_it_is_parsed(folder, tmp_path, option):
-    cache = ("--stream", "--cache", tmp_path / "cache", "-o", tmp_path / "m")
-    told = refused("train", folder / "rows.txt", *cache, option, "w")
-    assert f"cannot hold {option}" in told
-    assert [*tmp_path.glob("cache/*/*")] == []
+    assert np.abs(load_model("m").coef_ - wanted).max() <= 1e-6 * np.abs(wanted).max()
+    streamed = run("evaluate", "m", "rows.parquet", "--stream", "--json").stdout
+    assert json.loads(streamed) == json.loads(run("evaluate", "m", name, "--json").stdout)
 
 
 def test_validation_rows_are_streamed_too(folder, tmp_path):
@@ -217,8 +176,8 @@ def test_several_files_need_the_option(folder, tmp_path):
     for data in ("parts", "parts/*.parquet"):
         told = misused("train", folder / data, *NAMES, "-o", tmp_path / "m")
         assert "read them with --stream" in told
-    told = misused("train", folder / "all.parquet", "--cache", "c", "-o", tmp_path / "m")
-    assert "need --stream" in told
+    told = misused("train", folder / "all.parquet", "--memory-limit", "2GB", "-o", tmp_path / "m")
+    assert "--memory-limit needs --stream" in told
     assert "not standard input" in misused("train", "-", "--stream", "-o", tmp_path / "m")
 
 
@@ -228,8 +187,3 @@ def test_errors_name_file_and_remedy(folder, tmp_path):
     assert "--label" in refused("train", folder / "parts", *stream)
     told = refused("train", folder / "parts", *stream, *NAMES, "--memory-limit", "100MB")
     assert "--memory-limit 1e+08 bytes is too small" in told
-    (tmp_path / "rows.csv").write_text("grade,a\n1,2\n0,3\n")
-    told = misused("train", tmp_path / "rows.csv", *stream)
-    assert "CSV is parsed once into a folder: name the folder with --cache" in told
-    told = refused("train", tmp_path / "rows.csv", *stream, "--cache", tmp_path / "cache")
-    assert "no column 'label'; the columns are 'grade', 'a'; name the column" in told

@@ -12,7 +12,8 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import load_model
-from pairrank.io import read_qrels, read_rows, read_run, to_qrels, to_run, write_rows
+from pairrank.io import read_rows, to_qrels, to_run, write_rows
+from trec_files import content_of, qrels_of, run_of
 
 NAMES = {"label": "grade", "qid": "query", "docid": "doc"}
 OPTIONS = [word for role, column in NAMES.items() for word in (f"--{role}", column)]
@@ -40,7 +41,7 @@ def test_a_run_has_the_model_s_scores(folder, tmp_path, suffix):
     run(*predict, "-o", tmp_path / "run.txt")
     rows = rows_of(1)
     scores = load_model(folder / "plain").predict(rows.X)
-    assert read_run(tmp_path / "run.txt") == to_run(rows.qid, rows.docid, scores)
+    assert run_of(content_of(tmp_path / "run.txt")) == to_run(rows.qid, rows.docid, scores)
     assert run(*predict).stdout == (tmp_path / "run.txt").read_text()
     assert {line.split()[5] for line in run(*predict).stdout.splitlines()} == {"me"}
     run(*predict, "-o", tmp_path / "run.gz")
@@ -106,7 +107,7 @@ def test_labels_are_converted_to_qrels(folder, tmp_path, source, target):
     options = [] if source == "txt" else OPTIONS
     run("convert", folder / f"test.{source}", tmp_path / target[0], *target[1:], *options)
     rows = rows_of(1)
-    assert read_qrels(tmp_path / target[0]) == to_qrels(rows.qid, rows.docid, rows.y)
+    assert qrels_of(content_of(tmp_path / target[0])) == to_qrels(rows.qid, rows.docid, rows.y)
 
 
 def test_qrels_need_queries_documents_and_grades(tmp_path):
@@ -189,5 +190,7 @@ def test_letor_rows_go_from_training_to_a_run(data_home, tmp_path, suffix):
     assert [docid.encode() for docid in rows.docid] == re.findall(rb"#docid = (\S+)", text)
     model = load_model(tmp_path / "m")
     vars(model).pop("feature_names_in_", None)
-    assert read_run(tmp_path / "run") == to_run(rows.qid, rows.docid, model.predict(rows.X))
+    assert run_of(content_of(tmp_path / "run")) == to_run(
+        rows.qid, rows.docid, model.predict(rows.X)
+    )
     assert record["pairwise_accuracy"] > 0.75

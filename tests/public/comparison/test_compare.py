@@ -239,7 +239,6 @@ def test_metrics_follow_from_the_labels(data):
         ({"random_state": 2**32}, "random_state is not a seed"),
         ({"random_state": 2**32, "qid": None}, "random_state is not a seed"),
         ({"random_state": 2**32 - 1, "n_repeats": 2}, "random_state is not a seed"),
-        ({"time_limit": 0}, "time_limit must be greater than 0"),
         ({"qid": [1]}, "qid has 1 entries"),
         ({"graph": "ful"}, "graph"),
     ],
@@ -259,16 +258,6 @@ def test_rows_that_cannot_be_compared_are_refused(data):
         compare(np.full((4, 1), np.inf), [0, 1, 0, 1], models="ridge")
     with pytest.raises(TypeError, match="no argument 'weight'"):
         compare(data.X, data.y, models="ridge", weight=data.y)
-
-
-def test_progress_counts_cells_and_choices(data):
-    seen = []
-    run(data, "ridge", inner_cv=2, callback=seen.append)
-    done = [each for each in seen if each.cell is not None]
-    assert [each.n_done for each in done] == [1, 2, 3]
-    assert {each.n_cells for each in seen} == {3}
-    choices = [(each.n_fits, each.n_choice) for each in seen if each.n_choice and each.fold == 0]
-    assert choices == [(fit, 16) for fit in range(16)]
 
 
 def test_a_notebook_shows_the_table(data):

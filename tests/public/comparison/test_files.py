@@ -1,4 +1,4 @@
-"""The files of a comparison: a valid page that loads nothing, Markdown, LaTeX, JSON, tables."""
+"""The files of a comparison: a valid page that loads nothing, Markdown, JSON, tables."""
 
 from __future__ import annotations
 
@@ -56,9 +56,6 @@ def test_pages_are_valid_accessible_and_load_nothing(data, results, tmp_path):
         assert "http" not in text.replace("http-equiv", "")
         assert "default-src 'none'" in text
         assert len(page.named("h1")) == 1
-        for drawn in page.named("svg"):
-            assert drawn["role"] == "img"
-            assert drawn["aria-labelledby"] in page.ids
         assert not {"nan", "None", "inf"} & set(page.shown.split())
 
 
@@ -129,13 +126,11 @@ def test_a_page_without_jinja2_says_what_to_install(results, tmp_path, monkeypat
 def test_infinite_values_are_written_and_not_tested(data, tmp_path, by_query):
     models = {"huge": Huge(), "other": Huge(1), "ridge": Ridge()}
     more = {} if by_query else {"qid": None}
-    found = run(data, models, metrics=["msd", "map"], cells=tmp_path / "cells", **more)
-    again = run(data, models, metrics=["msd", "map"], cells=tmp_path / "cells", **more)
-    for result in (found, again):
-        assert np.isinf(result.scores["msd"][result.scores["model"] == "huge"]).all()
-        assert result.best_ == "ridge"
-        tested = result.differences["metric"] == "map"
-        assert np.isnan(result.differences["p_value"]).tolist() == (~tested).tolist()
+    found = run(data, models, metrics=["msd", "map"], **more)
+    assert np.isinf(found.scores["msd"][found.scores["model"] == "huge"]).all()
+    assert found.best_ == "ridge"
+    tested = found.differences["metric"] == "map"
+    assert np.isnan(found.differences["p_value"]).tolist() == (~tested).tolist()
     found.save(tmp_path / "all.json")
     record = json.loads((tmp_path / "all.json").read_text(), parse_constant=pytest.fail)
     assert record["summary"]["msd"][0] is None

@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairrank
+from model_records import read_model, write_model
 from pairrank import OrderGraph, Pairs, RankSVM
 from pairrank.exceptions import FileFormatError, NoPairsError, NoPairsWarning, PairrankError
-from pairrank.io import read_model, write_model
 
 pytestmark = pytest.mark.numeric
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import read_query_sizes, read_rows
+from pairrank.io import read_rows
 
 ROWS = "1 1:2\n0 1:3\n2 1:4\n"
 
@@ -76,5 +76,8 @@ def test_bad_side_files_are_refused(tmp_path, text, message):
         read_rows(tmp_path / "rows.txt")
 
 
-def test_sizes_are_read_from_compressed_streams():
-    assert read_query_sizes(io.BytesIO(gzip.compress(b"3\n4\n"))).tolist() == [3, 4]
+def test_sizes_are_read_from_compressed_files(tmp_path):
+    (tmp_path / "rows.txt").write_text(ROWS)
+    (tmp_path / "sizes").write_bytes(gzip.compress(b"1\n2\n"))
+    qid = read_rows(tmp_path / "rows.txt", query_sizes=tmp_path / "sizes").qid
+    assert qid.tolist() == [1, 2, 2]

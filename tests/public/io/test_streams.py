@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import subprocess
 import sys
 
@@ -14,7 +13,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import refused
 from pairrank.exceptions import FileAccessError
-from pairrank.io import Rows, atomic_write, read_rows, write_rows, write_svmlight
+from pairrank.io import Rows, read_rows, write_rows, write_svmlight
 
 
 class ShortWrites(io.RawIOBase):
@@ -29,17 +28,6 @@ class ShortWrites(io.RawIOBase):
     def write(self, data) -> int:
         self.taken += bytes(data[:7])
         return min(7, len(data))
-
-
-@pytest.mark.parametrize("mode", ["w", "wb"])
-def test_a_raw_standard_output_gets_every_byte(monkeypatch, mode):
-    raw = ShortWrites()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii", write_through=True))
-    text = "é, " * 100_000
-    with atomic_write("-", mode) as file:
-        file.write(text if mode == "w" else text.encode())
-    assert raw.taken == text.encode()
-    assert not raw.closed
 
 
 @pytest.mark.parametrize("format", ["svmlight", "csv", "parquet"])
@@ -68,48 +56,11 @@ def test_a_reader_that_leaves_ends_an_unbuffered_command_quietly(tmp_path):
 
 def test_closed_standard_streams_are_named(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(FileAccessError, match="standard output: it is closed"), atomic_write("-"):
-        pass
+    with pytest.raises(FileAccessError, match="standard output: it is closed"):
+        write_svmlight("-", make_rows(0))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(FileAccessError, match="standard input: it is closed"):
         read_rows("-")
-
-
-TERMINATED = """
-import signal, sys
-from pairrank.io import atomic_write
-
-with atomic_write(sys.argv[1]) as file:
-    file.write(b"half")
-    file.flush()
-    signal.raise_signal(getattr(signal, sys.argv[2]))
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_termination_leaves_the_old_file_and_no_other(tmp_path, name):
-    (tmp_path / "m").write_text("old")
-    done = subprocess.run(
-        [sys.executable, "-c", TERMINATED, tmp_path / "m", name], timeout=60, check=False
-    )
-    assert done.returncode == -getattr(signal, name)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
-    assert (tmp_path / "m").read_text() == "old"
-
-
-def test_signals_that_are_handled_already_stay_so(tmp_path, monkeypatch):
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        with atomic_write(tmp_path / "m") as file:
-            file.write(b"x")
-            signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    with atomic_write(tmp_path / "m"):
-        pass
-    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):

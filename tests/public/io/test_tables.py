@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import stat
 import sys
 from types import SimpleNamespace
 
@@ -18,7 +17,7 @@ from pyarrow import parquet as pq
 from scipy import sparse
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io import Rows, atomic_write, format_of, read_rows, write_rows
+from pairrank.io import Rows, read_rows, write_rows
 
 ROLES = {"label": "grade", "qid": "query", "weight": "w"}
 
@@ -257,14 +256,6 @@ def test_cut_parquet_is_refused(tmp_path):
             read_rows(path, label=None)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("a.TXT", "svmlight"), ("b.letor.xz", "svmlight"), ("c.csv.bz2", "csv"), ("-", "svmlight")],
-)
-def test_the_name_tells_the_format(name, expected):
-    assert format_of(name) == expected
-
-
 def test_an_unknown_format_is_refused():
     with pytest.raises(PairrankError, match="is of no known format"):
         read_rows("rows.xlsx")
@@ -281,23 +272,6 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_while_writing_leaves_the_old_file(tmp_path):
-    path = tmp_path / "out"
-    path.write_text("old")
-
-    def interrupted():
-        with atomic_write(path, "w") as file:
-            file.write("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    with pytest.raises(FileAccessError, match="No space left"), atomic_write(path):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
-
-
 def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, monkeypatch):
     def refuse(**options):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -311,27 +285,6 @@ def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, monkeypatch):
 def test_an_absent_folder_is_an_error(tmp_path):
     with pytest.raises(FileAccessError, match="No such file or directory"):
         write_rows(tmp_path / "absent" / "rows.csv", example())
-
-
-def test_atomic_write_keeps_links_and_permissions(tmp_path):
-    path, link = tmp_path / "real", tmp_path / "link"
-    path.write_text("old")
-    path.chmod(0o640)
-    link.symlink_to(path)
-    with atomic_write(link, "w") as file:
-        file.write("new")
-    assert link.is_symlink()
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    mask = os.umask(0o022)
-    try:
-        with atomic_write(tmp_path / "fresh") as file:
-            file.write(b"x")
-    finally:
-        os.umask(mask)
-    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o644
-    with pytest.raises(ValueError, match="mode"), atomic_write(path, "a"):
-        pass
 
 
 def test_standard_output_is_written_and_left_open(monkeypatch):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io import read_votes, write_columns
+from pairrank.io import read_votes
 
 TEXT = """voter, W ,L,tie,times,when,home
 v1, ann ,bob,0,1,2024-01-01,1
@@ -95,16 +95,3 @@ def test_ties_are_said_by_several_words():
 def test_faults_are_refused_with_their_line(text, columns, message):
     with pytest.raises(FileFormatError, match=message):
         read_votes(io.BytesIO(text.encode()), **columns)
-
-
-def test_columns_are_written_as_csv_or_parquet(tmp_path):
-    names = np.empty(2, dtype=object)
-    names[:] = ["a, b", 'c"']
-    columns = {"item": names, "score": np.array([0.1, -2.0]), "n": np.array([3, 4])}
-    write_columns(tmp_path / "x.csv", columns)
-    lines = (tmp_path / "x.csv").read_text().splitlines()
-    assert lines[1:] == ['"a, b",0.1,3', '"c""",-2,4']
-    write_columns(tmp_path / "x.parquet", columns)
-    assert pq.read_table(tmp_path / "x.parquet").to_pydict() == {
-        name: values.tolist() for name, values in columns.items()
-    }

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
+from model_records import ModelRecord, read_model, write_model
 from pairrank.exceptions import PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.kernels import FeatureMap
 
 pytestmark = pytest.mark.numeric

@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from model_records import read_model, write_model
 from pairrank import PairwiseClassifier, QueryKFold, RankNCG, RankRLS, RankSVM, load_model
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
-from pairrank.io import read_model, write_model
 
 
 @pytest.fixture(scope="module")

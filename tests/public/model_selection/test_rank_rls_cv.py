@@ -49,8 +49,6 @@ def test_nothing_of_an_earlier_fit_is_left(judged, tmp_path):
     with pytest.raises(NotFittedError):
         search.save(tmp_path / "model")
     assert search.fit(X, y, qid=qid).best_estimator_.alpha == search.alpha_
-    search.set_params(alpha_per_target=True).fit(X, np.column_stack((y, -X[:, 1])), qid=qid)
-    assert not hasattr(search, "best_estimator_")
 
 
 @pytest.mark.parametrize(
@@ -170,23 +168,19 @@ def test_a_query_of_two_rows_goes_as_a_whole():
         assert search.best_score_ == 0.5
 
 
-def test_several_targets_share_an_alpha_or_have_their_own(judged):
+def test_several_targets_share_an_alpha(judged):
     X, y, qid = judged
     Y = np.column_stack((y, X[:, 1] - 5 * y, np.random.default_rng(1).normal(size=y.size)))
-    each = [RankRLSCV().fit(X, column, qid=qid) for column in Y.T]
-    own = RankRLSCV(alpha_per_target=True).fit(X, Y, qid=qid)
-    assert own.validation_scores_.shape == (1, 21, 3)
-    assert own.alpha_.tolist() == [search.alpha_ for search in each]
-    assert own.best_score_ == pytest.approx([search.best_score_ for search in each])
-    for coef, search in zip(own.coef_, each, strict=True):
-        np.testing.assert_allclose(coef, search.coef_, rtol=1e-9)
-    assert not hasattr(own, "best_estimator_")
     shared = RankRLSCV().fit(X, Y, qid=qid)
+    assert shared.validation_scores_.shape == (1, 21, 3)
+    for target, column in enumerate(Y.T):
+        alone = RankRLSCV().fit(X, column, qid=qid).validation_scores_
+        np.testing.assert_allclose(shared.validation_scores_[:, :, target], alone)
     means = shared.validation_scores_[0].mean(axis=1)
     assert shared.best_score_ == pytest.approx(means.max())
     assert shared.alpha_ == shared.alphas_[np.flatnonzero(means == means.max())[-1]]
     assert shared.predict(X).shape == (y.size, 3)
-    folds = RankRLSCV(cv=2, alpha_per_target=True).fit(X, Y, qid=qid)
+    folds = RankRLSCV(cv=2).fit(X, Y, qid=qid)
     assert folds.validation_scores_.shape == (2, 21, 3)
 
 
@@ -275,7 +269,6 @@ def test_the_best_ranker_can_be_saved(judged, tmp_path):
         ({"cv": 30}, "take fewer folds"),
         ({"cv": "loo"}, "cv must be one of"),
         ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins only"),
-        ({"alpha_per_target": 1}, "alpha_per_target"),
         ({"kernel": "tanh"}, "kernel"),
     ],
 )
@@ -303,14 +296,10 @@ def test_too_few_units_to_leave_out_are_refused(judged):
     assert search.best_score_ == search.validation_scores_[2].max()
 
 
-def test_a_saved_search_is_its_ranker_unless_each_target_has_an_alpha(judged, tmp_path):
+def test_a_saved_search_is_its_ranker(judged, tmp_path):
     X, y, qid = judged
     search = RankRLSCV([0.1, 1.0]).fit(X, y, qid=qid)
     search.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded.alpha == search.alpha_
     np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
-    Y = np.column_stack((y, X[:, 0]))
-    each = RankRLSCV([0.1, 1.0], alpha_per_target=True).fit(X, Y, qid=qid)
-    with pytest.raises(PairrankError, match="a ranker for each target"):
-        each.save(tmp_path / "model")

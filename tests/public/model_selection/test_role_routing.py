@@ -100,8 +100,8 @@ def test_grid_search_routes_them(scoring, piped, data):
         rows = {name: values for name, values in rows.items() if name != "sample_weight"}
     scorer = {
         None: None,
-        "accuracy": selection.pairwise_accuracy_scorer,
-        "ndcg": selection.mean_ndcg_scorer,
+        "accuracy": selection.get_query_scorer("pairwise_accuracy"),
+        "ndcg": selection.get_query_scorer("mean_ndcg"),
     }[scoring]
     metric = mean_ndcg if scoring == "ndcg" else pairwise_accuracy
     names = ("qid",) if scoring == "ndcg" else None
@@ -128,11 +128,14 @@ def test_grid_search_routes_them(scoring, piped, data):
 def test_a_scorer_requests_what_its_metric_takes(data):
     X, y, rows = data
     ranker = RankRLS().fit(X, y, qid=rows["qid"])
-    found = selection.pairwise_accuracy_scorer(ranker, X, y, **rows)
+    found = selection.get_query_scorer("pairwise_accuracy")(ranker, X, y, **rows)
     assert found == pairwise_accuracy(y, ranker.predict(X), **rows)
     roles = {"winner_weight", "loser_weight"}
-    assert roles < set(selection.wmw_scorer.get_metadata_routing().score.requests)
-    for scorer in (selection.mean_ndcg_scorer, selection.kendall_tau_scorer):
+    assert roles < set(selection.get_query_scorer("wmw").get_metadata_routing().score.requests)
+    for scorer in (
+        selection.get_query_scorer("mean_ndcg"),
+        selection.get_query_scorer("kendall_tau"),
+    ):
         assert set(scorer.get_metadata_routing().score.requests) == {"qid", "sample_weight"}
         with pytest.raises(PairrankError, match="winner_weight is not supported here"):
             scorer(ranker, X, y, winner_weight=rows["winner_weight"])

@@ -26,11 +26,11 @@ from pairrank.metrics import (
 )
 
 READY = {
-    "pairwise_accuracy": (selection.pairwise_accuracy_scorer, pairwise_accuracy, {}),
-    "wmw": (selection.wmw_scorer, wmw_score, {}),
-    "kendall_tau": (selection.kendall_tau_scorer, kendall_tau, {}),
-    "mean_ndcg": (selection.mean_ndcg_scorer, mean_ndcg, {}),
-    "ndcg@10": (selection.ndcg_at_10_scorer, ndcg_score, {"k": 10}),
+    "pairwise_accuracy": (selection.get_query_scorer("pairwise_accuracy"), pairwise_accuracy, {}),
+    "wmw": (selection.get_query_scorer("wmw"), wmw_score, {}),
+    "kendall_tau": (selection.get_query_scorer("kendall_tau"), kendall_tau, {}),
+    "mean_ndcg": (selection.get_query_scorer("mean_ndcg"), mean_ndcg, {}),
+    "ndcg@10": (selection.get_query_scorer("ndcg@10"), ndcg_score, {"k": 10}),
 }
 
 
@@ -98,7 +98,7 @@ def test_pair_metrics_take_the_rankers_own_graph(judged):
     graph = OrderGraph([(0, 4), (1, 3)])
     model = make_pipeline(StandardScaler(), RankSVM(graph=graph)).fit(X, y)
     scores = model.predict(X)
-    scorer = selection.pairwise_accuracy_scorer
+    scorer = selection.get_query_scorer("pairwise_accuracy")
     assert scorer(model, X, y, qid=qid) == pairwise_accuracy(y, scores, qid=qid, graph=graph)
     stated = selection.make_query_scorer(pairwise_accuracy, graph="full")
     assert stated(model, X, y, qid=qid) == pairwise_accuracy(y, scores, qid=qid)
@@ -109,20 +109,22 @@ def test_pair_metrics_take_the_rankers_own_graph(judged):
 
 def test_comparisons_are_scored(judged):
     X, _, _, _ = judged
-    scorer = selection.pairwise_accuracy_scorer
+    scorer = selection.get_query_scorer("pairwise_accuracy")
     assert scorer(FirstFeature(), X[:3], Pairs([0, 1], [1, 2])) in (0.0, 0.5, 1.0)
 
 
 def test_a_request_can_be_changed_without_touching_the_ready_scorer(judged):
     X, y, qid, _ = judged
-    plain = selection.mean_ndcg_scorer.set_score_request(sample_weight=False)
+    plain = selection.get_query_scorer("mean_ndcg").set_score_request(sample_weight=False)
     uneven = np.linspace(1.0, 2.0, y.size)
     params = {"qid": qid, "sample_weight": uneven}
     with config_context(enable_metadata_routing=True):
         asked = {"cv": QueryKFold(3), "params": params, "error_score": "raise"}
         scores = cross_val_score(RankSVM(), X, y, scoring=plain, **asked)
         with pytest.raises(PairrankError, match="one weight per query"):
-            cross_val_score(RankSVM(), X, y, scoring=selection.mean_ndcg_scorer, **asked)
+            cross_val_score(
+                RankSVM(), X, y, scoring=selection.get_query_scorer("mean_ndcg"), **asked
+            )
     assert (scores > 0.5).all()
     with pytest.raises(PairrankError, match="not 'groups'"):
         plain.set_score_request(groups=True)

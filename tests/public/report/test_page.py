@@ -19,6 +19,7 @@ from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.report import report
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
+pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
 EVIL = '<script>alert("x")</script>&'
 
@@ -149,7 +150,7 @@ def test_weights_that_nothing_determines_have_no_interval(data):
     fitted = RankNCG(covariance="rows").fit(X, data.y, qid=data.qid)
     assert np.isinf(fitted.standard_errors_[1])
     text = report(fitted, X, data.y, qid=data.qid).html
-    assert text.count(' class="interval"') == 1
+    assert len(re.findall(r"<td>\S+ to \S+</td>", text)) == 1
     assert "inf" not in Page(text).shown.split("Weights")[1].split()
 
 
@@ -192,7 +193,7 @@ def test_the_size_of_a_page_is_limited():
     other = RankRLS(alpha=100.0).fit(X, y, qid=qid)
     text = report(fitted, X, y, qid=qid, other=other).html
     page = Page(text)
-    n_marks = sum(len(page.named(tag)) for tag in ("circle", "rect", "path"))
+    n_marks = sum(len(page.named(tag)) for tag in ("use", "rect", "path"))
     assert n_marks <= 1_000 + 24 + 1 + 8 + 25
     assert len(page.named("details")) == 10
     assert "1000 drawn at random" in page.shown

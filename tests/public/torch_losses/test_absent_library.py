@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 from cli_rows import make_rows
-from pairrank.io import ModelRecord, write_model, write_svmlight
+from model_records import ModelRecord, write_model
+from pairrank.io import write_svmlight
 
 WITHOUT = """
 import sys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import weakref
 
 import numpy as np
@@ -18,7 +17,7 @@ from loss_table import NAMED  # noqa: E402
 from pairrank import MPRank, OrderGraph, Pairs, RankNCG  # noqa: E402
 from pairrank.exceptions import PairrankError, PairrankWarning  # noqa: E402
 from pairrank.losses import Square  # noqa: E402
-from pairrank.torch import AllPairsLoss, BoundLoss, all_pairs_loss  # noqa: E402
+from pairrank.torch import AllPairsLoss, all_pairs_loss  # noqa: E402
 
 BACKENDS = ("compiled", "torch")
 GENERATOR = np.random.default_rng(0)
@@ -175,12 +174,9 @@ def test_levels_that_a_batch_lacks():
     all_pairs_loss(scores, labels, graph=graph, levels=[0, 1, 2, 3])
 
 
-def test_a_bound_loss_and_a_module_are_the_function():
+def test_a_module_is_the_function():
     options = {"loss": "probit", "graph": "chain"}
     wanted = all_pairs_loss(SCORES, LABELS, QID, **options)
-    bound = BoundLoss(LABELS, QID, **options)
-    assert bound(SCORES) == wanted
-    assert bound(SCORES + 1.0) == all_pairs_loss(SCORES + 1.0, LABELS, QID, **options)
     module = AllPairsLoss(**options)
     assert module(SCORES, LABELS, QID) == wanted
     assert repr(module) == "AllPairsLoss(loss='probit', graph='chain')"
@@ -200,13 +196,6 @@ def test_queries_of_weight_0_are_left_out(loss, reduction):
     found = all_pairs_loss(SCORES, LABELS, QID, sample_weight=weight, **options)
     wanted = all_pairs_loss(SCORES[some], LABELS[some], QID[some], sample_weight=1.5, **options)
     torch.testing.assert_close(found, wanted)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_bound_loss_that_was_called_is_pickled(backend):
-    bound = BoundLoss(LABELS, QID, backend=backend)
-    wanted = bound(SCORES)
-    assert pickle.loads(pickle.dumps(bound))(SCORES) == wanted
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def _dumped(net, folder):
     ],
 )
 def test_damaged_files_are_refused(rows, tmp_path, change, message):
-    from pairrank.io import read_model, write_model
+    from model_records import read_model, write_model
 
     X, y, qid = rows
     RankNet(solver="adam", max_iter=1).fit(X, y, qid=qid).save(tmp_path / "model")

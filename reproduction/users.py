@@ -1,0 +1,198 @@
+"""One ranking problem per user: the protocols of Cortes and Raykar, and their metrics."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+
+from pairrank.metrics import m1d, msd, pairwise_accuracy
+from reproduction.data.ratings import RatingsTable
+
+METRICS: dict[str, Callable[..., Any]] = {
+    "msd": msd,
+    "m1d": m1d,
+    "misranking": partial(pairwise_accuracy, ties="error"),
+}
+"""Metrics by name; the share of misranked pairs is 1 less the accuracy, tied scores are wrong."""
+
+LEAST_PER_SIDE = 2
+"""A pair needs two ratings: the least number for training, and for testing."""
+
+
+class UserProblem(NamedTuple):
+    """One user's rows for any estimator: (n_rows, n_references) features and (n_rows,) ratings."""
+
+    X_train: NDArray[np.float64]
+    y_train: NDArray[np.float64]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Who is judged, who refers, and how ratings are split; `PROTOCOLS` has those of the papers.
+
+    Users and items with few ratings are dropped first. Numbers of ratings are those that are left.
+
+    Attributes
+    ----------
+    group : (int, int)
+        The number of ratings of reference users: at least the first, less than the second.
+    n_references : int or None
+        The number of reference users, drawn from the group once per draw. None: all users; a judged
+        user's own ratings are never among their features.
+    n_users : int or None
+        The number of judged users, drawn from the active; none of them refers if references are
+        drawn. None: all of the active.
+    activity : (int, int)
+        The number of ratings of judged users, both ends included.
+    train_share : float
+        The share of a judged user's ratings that is for training.
+    impute : "median", "gaussian" or "missing"
+        What is in gaps: the median of the reference user's ratings (Cortes), samples of a Gaussian
+        with the mean and variance of the item's ratings by the reference users (Raykar), or NaN.
+    users : sequence of names, optional
+        The users to judge, instead of random ones, whatever their activity.
+    min_user_ratings, min_item_ratings : int
+        Only users with so many ratings are kept, then items that so many of them have rated.
+    """
+
+    group: tuple[int, int] = (0, sys.maxsize)
+    n_references: int | None = 300
+    n_users: int | None = 300
+    activity: tuple[int, int] = (0, sys.maxsize)
+    train_share: float = 0.5
+    impute: str = "median"
+    users: Sequence[Any] | None = None
+    min_user_ratings: int = 0
+    min_item_ratings: int = 0
+
+    def draw(self, table: RatingsTable, seed: int) -> list[UserProblem]:
+        """Return the problems of one draw.
+
+        Users with less than four ratings, or equal training ratings, are left out.
+        """
+        generator = np.random.default_rng(seed)
+        if self.min_user_ratings or self.min_item_ratings:
+            table = table.restricted(
+                min_user_ratings=self.min_user_ratings, min_item_ratings=self.min_item_ratings
+            )
+        counts = table.counts
+        if self.users is None:
+            low, high = self.activity
+            judged = np.flatnonzero((counts >= low) & (counts <= high))
+            if self.n_users is not None:
+                judged = np.sort(generator.choice(judged, self.n_users, replace=False))
+        else:
+            judged = np.searchsorted(table.user_ids, np.asarray(self.users))
+        refer = np.arange(counts.size)
+        if self.n_references is not None:
+            low, high = self.group
+            able = np.setdiff1d(np.flatnonzero((counts >= low) & (counts < high)), judged)
+            refer = np.sort(generator.choice(able, self.n_references, replace=False))
+        features = _imputed(_ratings_by(table, refer), self.impute, generator)
+        problems = []
+        for user in judged[counts[judged] >= 2 * LEAST_PER_SIDE]:
+            count = int(counts[user])
+            n_train = round(self.train_share * count)
+            n_train = min(max(n_train, LEAST_PER_SIDE), count - LEAST_PER_SIDE)
+            places = generator.permutation(count)
+            train, test = np.sort(places[:n_train]), np.sort(places[n_train:])
+            y = table.rating[table.of(user)]
+            if np.ptp(y[train]) > 0.0:
+                X = features[table.item[table.of(user)]][:, refer != user]
+                problems.append(UserProblem(X[train], y[train], X[test], y[test]))
+        return problems
+
+
+PROTOCOLS = {
+    "raykar": Protocol(
+        n_references=400, n_users=100, activity=(4, sys.maxsize), train_share=0.7, impute="gaussian"
+    ),
+    "cortes": Protocol((20, 40), activity=(50, 300)),
+    "leave-one-out": Protocol(
+        n_references=None, n_users=None, min_user_ratings=200, min_item_ratings=10
+    ),
+}
+"""The papers' protocols; change one by `dataclasses.replace(PROTOCOLS["cortes"], group=(40, 60))`.
+
+"raykar": Raykar, Duraiswami & Krishnapuram 2007, Section 7 and Table 2. Random users refer,
+n_references is the paper's d, 50 to 1600.
+
+"cortes": Cortes, Mohri & Rastogi 2007, Section 4.1, after Freund et al. 1998. The paper's groups
+are (20, 40), (40, 60) and (60, 80); it draws references anew for each judged user.
+
+"leave-one-out": Section 4.3 of the same, for the sparse Book-Crossing: each user is judged, and all
+others refer.
+"""
+
+
+def evaluate_users(problems: Sequence[UserProblem], ranker: Any) -> dict[str, float]:
+    """Return the metrics of a ranker that is fitted to each user, means over the users."""
+    return {name: float(values.mean()) for name, values in user_metrics(problems, ranker).items()}
+
+
+def user_metrics(problems: Sequence[UserProblem], ranker: Any) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics of each user who has them.
+
+    Regressors of scikit-learn learn from ratings minus their mean, so that they need no intercept.
+    """
+    scores = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for X, y, X_test, _ in problems:
+            fitted = clone(ranker).fit(X, y - y.mean() if is_regressor(ranker) else y)
+            scores.append(fitted.predict(X_test))
+    return measured(problems, np.concatenate(scores))
+
+
+def measured(problems: Sequence[UserProblem], scores: Any) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics of each user who has them, of the scores of all users' test rows."""
+    ratings = np.concatenate([each.y_test for each in problems])
+    qid = np.repeat(np.arange(len(problems)), [each.y_test.size for each in problems])
+    found = {}
+    for name, metric in METRICS.items():
+        values = np.array(list(metric(ratings, scores, qid=qid, per_query=True).values()))
+        values = values[~np.isnan(values)]
+        found[name] = 1.0 - values if name == "misranking" else values
+    return found
+
+
+def _ratings_by(table: RatingsTable, users: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the users' ratings, (n_items, n_users), NaN where there is none."""
+    known = np.full((table.item_ids.size, users.size), np.nan)
+    for column, user in enumerate(users):
+        known[table.item[table.of(user)], column] = table.rating[table.of(user)]
+    return known
+
+
+def _imputed(
+    known: NDArray[np.float64], how: str, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return ratings with gaps filled, see `Protocol`.
+
+    Items without a rating take the moments of all ratings.
+    """
+    if how == "missing":
+        return known
+    gaps = np.isnan(known)
+    if how == "median":
+        return np.where(gaps, np.nanmedian(known, axis=0), known)
+    counts = np.count_nonzero(~gaps, axis=1, keepdims=True)
+    filled = np.where(gaps, 0.0, known)
+    mean = filled.sum(axis=1, keepdims=True) / np.maximum(counts, 1)
+    squares = np.where(gaps, 0.0, known - mean) ** 2
+    variance = squares.sum(axis=1, keepdims=True) / np.maximum(counts, 1)
+    mean = np.where(counts, mean, np.nanmean(known))
+    variance = np.where(counts, variance, np.nanvar(known))
+    draws = generator.standard_normal(known.shape)
+    return np.where(gaps, mean + np.sqrt(variance) * draws, known)

@@ -1,0 +1,180 @@
+"""Hinge sums between two runs of rows that are sorted by score, over a list of such merges.
+
+Let a be the scores of the less preferred rows and b those of the preferred, both ascending. Row b_i
+violates with the rows a_p, p >= p(i), and row a_j with b_q, q < q(j): one merge finds p and q. The
+excess of the pair (i, p + k) is (margin - (b_i - a_p)) + (a_(p+k) - a_p), two terms that are never
+negative, so that sums over k split without cancellation, whatever the offset or the largest score:
+
+    sum excess   = S_p + n c,              S_p = sum over k of (a_(p+k) - a_p),
+    sum excess^2 = Q_p + 2 c S_p + n c^2,  Q_p = sum over k of (a_(p+k) - a_p)^2,
+
+with n = n_a - p and c = margin - (b_i - a_p). S and Q follow from their successors by adding what
+is not negative; the additions are compensated, so the error does not grow with the rows.
+
+Many levels form a tree: a node's rows, sorted by score, are split into the rows of its lower and of
+its upper half, which stay sorted. So each node is one merge of its halves, parents first.
+"""
+
+from __future__ import annotations
+
+from pairrank.compiled._jit import compiled
+from pairrank.compiled.pair_runs import excess
+from pairrank.compiled.running_sums import add, running_sum
+
+
+@compiled
+def find_positions(a, b, margin, end_of_a, first_of_b):
+    """Write q(j) of each less preferred row and p(i) of each preferred one, O(n_a + n_b)."""
+    n_a, n_b = len(a), len(b)
+    p = 0
+    i = 0
+    while i < n_b and p < n_a:
+        first_of_b[i] = p
+        end_of_a[p] = i
+        violates = excess(margin, b[i], a[p]) > 0.0
+        i += violates
+        p += not violates
+    for k in range(i, n_b):
+        first_of_b[k] = n_a
+    for k in range(p, n_a):
+        end_of_a[k] = n_b
+
+
+@compiled
+def _split(order, middle, spare):
+    """Move the places before `middle` to the front, in their order, and so the others behind."""
+    n_low = n_high = 0
+    for k in range(len(order)):
+        place = order[k]
+        is_high = place >= middle
+        order[n_low] = place
+        spare[n_high] = place
+        n_low += not is_high
+        n_high += is_high
+    for k in range(n_high):
+        order[n_low + k] = spare[k]
+
+
+@compiled
+def _gather(values, places, out):
+    for k in range(len(places)):
+        out[k] = values[places[k]]
+
+
+@compiled
+def find_merges(merges, starts, scores, margin, order, places, positions, line, spare):
+    """Write the rows of every merge, and their positions in one another.
+
+    Parameters
+    ----------
+    merges : ndarray of int64, shape (n_merges, 6)
+        The first place and the end of the lower run and of the upper, the query, and whether both
+        are the halves of a node that is to be split.
+    starts : ndarray of int64, shape (n_merges,)
+        Where the rows of each merge begin in `places` and `positions`: n_a of the lower run, then
+        n_b of the upper.
+    scores : ndarray of shape (n_rows,)
+        In the order of the layout.
+    order : ndarray of int32, shape (n_rows,)
+        The places of each run sorted by score, or those of each root of a tree; is changed.
+    places, positions : ndarray of int32
+        Are written.
+    line, spare : ndarray of float64 and of int32, as long as the longest merge
+        Scratch.
+    """
+    for k in range(len(merges)):
+        low, low_end, high, high_end = merges[k, 0], merges[k, 1], merges[k, 2], merges[k, 3]
+        if merges[k, 5]:
+            _split(order[low:high_end], low_end, spare)
+        n_a, n = low_end - low, low_end - low + high_end - high
+        here = places[starts[k] : starts[k] + n]
+        for at in range(n_a):
+            here[at] = order[low + at]
+        for at in range(n - n_a):
+            here[n_a + at] = order[high + at]
+        _gather(scores, here, line)
+        found = positions[starts[k] : starts[k] + n]
+        find_positions(line[:n_a], line[n_a:n], margin, found[:n_a], found[n_a:])
+
+
+@compiled
+def distance_sums(scores, weight, from_top, squared, counts, sums, squares):
+    """Write the weight of the rows summed, S, and if squared Q.
+
+    The rows summed are those above a row and itself (from_top), or those below it and itself.
+    """
+    n, n_rest, s, s_rest, q, q_rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    last = len(scores) - 1
+    for k in range(len(scores)):
+        at = last - k if from_top else k
+        if k > 0:
+            step = abs(scores[at] - scores[at + 1 if from_top else at - 1])
+            moment = (n + n_rest) * step
+            if squared:
+                total = s + s_rest
+                q, q_rest = add(q, q_rest, step * (total + total + moment))
+            s, s_rest = add(s, s_rest, moment)
+        n, n_rest = add(n, n_rest, weight[at])
+        counts[at] = n + n_rest
+        sums[at] = s + s_rest
+        squares[at] = q + q_rest
+
+
+@compiled
+def sums_over_merges(
+    merges, starts, places, positions, scale, scores, winner, loser, margin, squared, lines, sums
+):
+    """Add all pairs of the merges to `sums` as `pair_runs.sums_over_runs` does; return the cost.
+
+    Costs O(rows) per merge; `lines` (5, longest merge or more) is scratch. There is no `width`.
+    """
+    value, rest = 0.0, 0.0
+    score, weight, counts, distances, squares = lines[0], lines[1], lines[2], lines[3], lines[4]
+    for k in range(len(merges)):
+        n_a = merges[k, 1] - merges[k, 0]
+        n = n_a + merges[k, 3] - merges[k, 2]
+        here, found = places[starts[k] : starts[k] + n], positions[starts[k] : starts[k] + n]
+        c = scale[merges[k, 4]]
+        _gather(scores, here, score)
+        _gather(loser, here[:n_a], weight)
+        _gather(winner, here[n_a:], weight[n_a:])
+        distance_sums(score[:n_a], weight[:n_a], True, squared, counts, distances, squares)
+        for i in range(n_a, n):
+            p = found[i]
+            if p < n_a:
+                near = excess(margin, score[i], score[p])
+                linear = distances[p] + counts[p] * near
+                sums[0, here[i]] += c * (linear if squared else counts[p])
+                cost = squares[p] + near * (distances[p] + linear) if squared else linear
+                value, rest = add(value, rest, c * weight[i] * cost)
+        distance_sums(score[n_a:n], weight[n_a:n], False, False, counts, distances, squares)
+        for j in range(n_a):
+            q = found[j] - 1
+            if q >= 0:
+                near = excess(margin, score[n_a + q], score[j])
+                one = distances[q] + counts[q] * near if squared else counts[q]
+                sums[1, here[j]] += c * one
+    return value + rest
+
+
+@compiled
+def values_over_merges(merges, starts, places, positions, scale, winner, loser, lines, sums):
+    """Add to `sums` (2, n_rows) the values of all rows that each row violates with.
+
+    Those of `loser` to the winner's line 0, those of `winner` to the loser's line 1; `lines`
+    (2, longest merge + 1 or more) is scratch.
+    """
+    values, running = lines[0], lines[1]
+    for k in range(len(merges)):
+        n_a = merges[k, 1] - merges[k, 0]
+        n = n_a + merges[k, 3] - merges[k, 2]
+        here, found = places[starts[k] : starts[k] + n], positions[starts[k] : starts[k] + n]
+        c = scale[merges[k, 4]]
+        _gather(loser, here[:n_a], values)
+        running_sum(values[:n_a], True, running)
+        for i in range(n_a, n):
+            sums[0, here[i]] += c * running[found[i]]
+        _gather(winner, here[n_a:], values)
+        running_sum(values[: n - n_a], False, running)
+        for j in range(n_a):
+            sums[1, here[j]] += c * running[found[j]]

@@ -1,0 +1,210 @@
+"""CSV text read by pyarrow in parts; a second, serial reading finds the line of an error."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from pairrank.exceptions import FileFormatError
+from pairrank.io._arrow import REMEDY, Table
+from pairrank.io._streams import ReadingCallback, open_source, position_in
+from pairrank.io.rows import is_finite, is_word, listed, number
+
+_PART_BYTES = 4 << 20
+"""Text that is parsed together."""
+_ROWS_SEEN = 100
+"""The rows that show which columns hold text."""
+_ROWS_TOLD = 10_000
+"""After a bad cell so many rows are searched for other columns with such cells."""
+
+
+class CsvText:
+    """UTF-8 text with cells in double quotes where needed; blank lines are ignored.
+
+    pyarrow does not report lines: if it refuses the text, or a value is not finite, the text is
+    read again row by row to find the line.
+
+    `source` is the text, or a path that is opened for each reading. `first` has the cells of the
+    first row, none if there is none; `first_line` is the line where it ends. `callback` is called
+    while pyarrow reads.
+    """
+
+    def __init__(
+        self,
+        source: bytes | str | os.PathLike[str],
+        name: str,
+        callback: ReadingCallback | None = None,
+    ) -> None:
+        self.name, self.callback = name, callback
+        self._source = source
+        self.first_line, self.first = next(self._rows(), (0, []))
+
+    def table(
+        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
+    ) -> Table:
+        """Return the columns `numbers` as float64 and `texts` as strings; see `parts`."""
+        import pyarrow as pa
+
+        parts = [part.columns for part in self.parts(header, numbers, texts, skip=skip)]
+        if not parts:
+            parts = [pa.table({column: pa.array([]) for column in (*numbers, *texts)})]
+        return self._table(pa.concat_tables(parts), 0, header, numbers, skip)
+
+    def parts(
+        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
+    ) -> Iterator[Table]:
+        """Yield the rows in parts: the columns `numbers` as float64 and `texts` as strings.
+
+        `header` names all columns of the text; with `skip` the first row is the header.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        if next(self._rows(skip=skip), None) is None:
+            return
+        kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
+        n_rows = 0
+        try:
+            with self._opened() as stream:
+                watched = _Watched(stream, self.callback, lambda: n_rows)
+                batches = arrow_csv.open_csv(
+                    watched,
+                    arrow_csv.ReadOptions(
+                        column_names=list(header),
+                        skip_rows=self.first_line if skip else 0,
+                        block_size=_PART_BYTES,
+                    ),
+                    arrow_csv.ParseOptions(newlines_in_values=True),
+                    arrow_csv.ConvertOptions(
+                        column_types=kinds, include_columns=list(kinds), null_values=[]
+                    ),
+                )
+                for batch in batches:
+                    columns = pa.Table.from_batches([batch])
+                    yield self._table(columns, n_rows, header, numbers, skip)
+                    n_rows += batch.num_rows
+            if watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
+                self._explain(header, numbers, skip=skip)
+        except pa.ArrowInvalid as error:
+            self._explain(header, numbers, skip=skip, first=n_rows)
+            raise FileFormatError(f"{self.name}: {error}; correct the file") from error
+
+    def text_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns whose first cells are more words than numbers.
+
+        The first row names the columns.
+        """
+        surplus = dict.fromkeys(columns, 0)
+        for _, cells in itertools.islice(self._rows(skip=True), _ROWS_SEEN):
+            for column, cell in zip(self.first, cells, strict=False):
+                if column in surplus:
+                    surplus[column] += is_word(cell) - (number(cell) is not None)
+        return [column for column in columns if surplus[column] > 0]
+
+    def _table(
+        self, columns: Any, n_before: int, header: Sequence[str], numbers: Sequence[str], skip: bool
+    ) -> Table:
+        """Return rows of which `n_before` others come first."""
+
+        def place(row: int) -> str:
+            line, _ = next(itertools.islice(self._rows(skip=skip), n_before + row, None))
+            return f"{self.name}, line {line}"
+
+        def explain() -> None:
+            self._explain(header, numbers, skip=skip, first=n_before)
+
+        return Table(self.name, columns, place, explain)
+
+    def _opened(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+        if isinstance(self._source, bytes):
+            return contextlib.nullcontext(io.BytesIO(self._source))
+        return open_source(self._source)
+
+    def _rows(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line where each row ends, and its cells; with `skip` not the first one."""
+        with self._opened() as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            reader = csv.reader(text, strict=True)
+            try:
+                rows = ((reader.line_num, cells) for cells in reader if cells)
+                yield from itertools.islice(rows, int(skip), None)
+            except UnicodeDecodeError as error:
+                raise FileFormatError(
+                    f"{self.name} is not UTF-8 text ({error.reason}); save it as UTF-8"
+                ) from error
+            except csv.Error as error:
+                raise FileFormatError(
+                    f"{self.name}, line {reader.line_num}: {error}; check its quotes"
+                ) from error
+            finally:
+                text.detach()
+
+    def _explain(
+        self, header: Sequence[str], numbers: Sequence[str], *, skip: bool, first: int = 0
+    ) -> None:
+        """Raise the error for the first row of another length, or with a bad number.
+
+        A cell of the columns `numbers` must be a finite number. The rows before number `first` are
+        known to be valid.
+        """
+        places = {column: header.index(column) for column in numbers}
+        rows = itertools.islice(self._rows(skip=skip), first, None)
+        for count, (line, cells) in enumerate(rows, first):
+            where = f"{self.name}, line {line}"
+            if len(cells) != len(header):
+                raise FileFormatError(
+                    f"{where}: {len(cells)} cells, {len(header)} are expected; correct the line"
+                )
+            bad = {column: cells[at] for column, at in places.items() if not is_finite(cells[at])}
+            if not bad:
+                continue
+            column, cell = next(iter(bad.items()))
+            words = [one for one, text in bad.items() if is_word(text)]
+            if count == 0 and 1 < len(bad) == len(words):
+                raise FileFormatError(
+                    f"{where}: the columns {listed(words)} hold text ({cell!r}), not "
+                    "numbers; drop or encode them"
+                )
+            what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
+            after = itertools.chain([(line, cells)], itertools.islice(rows, _ROWS_TOLD))
+            others = _not_finite(after, places) - {column}
+            more = [name for name in header if name in others]
+            also = f" (the columns {listed(more)} have such cells too)" if more else ""
+            raise FileFormatError(f"{where}: column {column!r}: {what}{also}; {REMEDY}")
+
+
+def _not_finite(rows: Iterable[tuple[int, list[str]]], places: Mapping[str, int]) -> set[str]:
+    """Return the columns with a cell that is not a finite number; O(cells)."""
+    found: set[str] = set()
+    for _, cells in rows:
+        left = ((column, at) for column, at in places.items() if column not in found)
+        found |= {column for column, at in left if at < len(cells) and not is_finite(cells[at])}
+    return found
+
+
+class _Watched(io.RawIOBase):
+    """A stream whose quotes are counted; a callback hears how much of it has been read."""
+
+    def __init__(
+        self, stream: IO[bytes], callback: ReadingCallback | None, n_rows: Callable[[], int]
+    ) -> None:
+        self._stream, self._callback, self._n_rows, self._n_read = stream, callback, n_rows, 0
+        self.n_quotes = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read some bytes and report the position."""
+        found = self._stream.read(size)
+        self._n_read += len(found)
+        self.n_quotes += found.count(b'"')
+        if self._callback is not None:
+            self._callback(*position_in(self._stream, self._n_read), self._n_rows())
+        return found

@@ -1,0 +1,209 @@
+"""convert: text that need not fit into memory becomes Parquet, or another format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import FileFormatError
+from pairrank.io._atomic import delete_leftovers
+from pairrank.io._csv import CsvText
+from pairrank.io._streams import ReadingCallback, name_of
+from pairrank.io.dispatch import format_of, queries_beside, read_rows, write_blocks
+from pairrank.io.rows import (
+    ROW_COLUMNS,
+    Rows,
+    check_dtype,
+    column_names,
+    named_columns,
+    refuse_unnamed,
+)
+from pairrank.io.svmlight import SPARSE_BELOW, SvmlightText, matrix_of
+from pairrank.io.tables import Roles, chosen_columns, rows_of
+from pairrank.io.trec import documents_of
+
+
+def convert(
+    source: str | os.PathLike[str] | IO[bytes],
+    target: str | os.PathLike[str] | IO[bytes],
+    *,
+    format: str = "auto",
+    to: str = "auto",
+    label: str | None = "label",
+    drop: Sequence[str] = (),
+    drop_text: bool = False,
+    query_sizes: str | os.PathLike[str] | None = None,
+    dtype: Any = np.float64,
+    callback: ReadingCallback | None = None,
+    **columns: str | None,
+) -> None:
+    """Write the rows of a file in another format: text as Parquet for `RowBlocks.from_parquet`.
+
+    Columns keep their names; svmlight text gets `label`, `qid`, `docid` and `f1`, `f2`, .... Of CSV
+    and svmlight text on a disk, memory holds a few blocks only: it is read twice, once for the
+    numbers of rows and features and the types of columns. The target changes only if all rows are
+    written. What a killed conversion to the same target has left is deleted.
+
+    Parameters
+    ----------
+    source, target : str, path-like or binary file object
+        "-" is standard input or output. Standard input and Parquet are read as wholes.
+    format, to : {"auto", "svmlight", "csv", "parquet"}
+        The formats; "auto" follows the suffix.
+    label, drop, drop_text, query_sizes
+        As for `read_rows`.
+    dtype : float64 or float32
+        The precision of features.
+    callback : callable, optional
+        As for `read_rows`.
+    **columns : str, optional
+        As for `read_rows`. The comments of svmlight text give document identifiers without `docid`.
+
+    Raises
+    ------
+    FileFormatError
+        If a line is not valid; the message has its number. If the text changes meanwhile.
+    FileAccessError
+        If a file cannot be read or written.
+    PairrankError
+        If a format is unknown, or the format of the target cannot hold the rows.
+
+    Notes
+    -----
+    Costs two readings of the text and O(cells).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> text, rows = pathlib.Path(folder.name, "a.txt"), pathlib.Path(folder.name, "a.parquet")
+    >>> _ = text.write_text("2 qid:7 1:0.5 2:1\\n0 qid:7 2:3\\n")
+    >>> convert(text, rows)
+    >>> read_rows(rows, qid="qid").X.tolist()
+    [[0.5, 1.0], [0.0, 3.0]]
+    >>> folder.cleanup()
+    """
+    kind, into = format_of(source, format), format_of(target, to)
+    named = named_columns({"label": label, **columns})
+    dtype, drop = check_dtype(dtype), column_names(drop, "drop")
+    blocks: Iterator[Rows]
+    if kind == "parquet" or not (isinstance(source, str | os.PathLike) and os.path.isfile(source)):
+        rows = read_rows(
+            source,
+            format=kind,
+            label=label,
+            drop=drop,
+            drop_text=drop_text,
+            query_sizes=query_sizes,
+            dtype=dtype,
+            comments=True,
+            callback=callback,
+            **cast("dict[str, Any]", columns),
+        )
+        blocks = iter([rows])
+    elif kind == "svmlight":
+        blocks = _svmlight_blocks(source, query_sizes, dtype, callback)
+    else:
+        roles = Roles(named, None, drop, drop_text=drop_text)
+        blocks = _csv_blocks(source, roles, query_sizes, dtype, callback)
+    if into != "svmlight":
+        blocks = _with_documents(blocks, name_of(source))
+    if isinstance(target, str | os.PathLike):
+        delete_leftovers(target)
+    write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})
+
+
+def _svmlight_blocks(
+    source: Any, query_sizes: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
+) -> Iterator[Rows]:
+    """Yield the rows of svmlight text, with their comments."""
+    known = SvmlightText(source, dtype, comments=False, callback=callback)
+    for _ in known.blocks():
+        pass
+    shift, width = known.shift("auto"), known.width("auto", None)
+    is_sparse = known.n_entries < SPARSE_BELOW * known.n_rows * width
+    names = known.query_names() if known.has_qid > 0 else None
+    queries, n_rows = queries_beside(source, query_sizes, known.n_rows, names), 0
+    text = SvmlightText(source, dtype, comments=True, callback=callback)
+    for block in text.blocks():
+        if text.exceeds(known):
+            raise _changed(text.name)
+        indices = block.indices - np.int32(shift)
+        X = matrix_of(block.row_ends, indices, block.values, width, sparse=is_sparse)
+        qid = _share(queries, n_rows, block.labels) if names is None else names[block.codes]
+        n_rows += len(block.labels)
+        yield Rows(X, block.labels, qid, comments=block.comments, zero_based=shift == 0)
+
+
+def _csv_blocks(
+    source: Any,
+    roles: Roles,
+    query_sizes: Any,
+    dtype: np.dtype[Any],
+    callback: ReadingCallback | None,
+) -> Iterator[Rows]:
+    """Yield the rows of CSV text."""
+    text = CsvText(source, name_of(source), callback=callback)
+    chosen, named = chosen_columns(text, roles), roles.columns
+    refuse_unnamed(chosen.features, file=text.name)
+    identifiers = [
+        column for role, column in named.items() if ROW_COLUMNS[role].kind == "identifiers"
+    ]
+    n_rows, as_text = 0, set()
+    for part in text.parts(text.first, chosen.numbers[:1], chosen.texts, skip=True):
+        n_rows += len(part)
+        for column in identifiers:
+            if part.names(column)[0].dtype.kind == "U":
+                as_text.add(column)
+    if not n_rows:
+        raise FileFormatError(f"{text.name}: no rows below the header")
+    queries, n_before, kind = queries_beside(source, query_sizes, n_rows, named.get("qid")), 0, ""
+    for part in text.parts(text.first, chosen.numbers, chosen.texts, skip=True):
+        rows = rows_of(part, named, chosen.features, dtype, list(as_text))
+        kind = kind or ("" if rows.y is None else rows.y.dtype.kind)
+        if rows.y is not None and rows.y.dtype.kind != kind:
+            raise FileFormatError(
+                f"{part.place(0)}: from here on labels are {_KINDS[rows.y.dtype.kind]}, and "
+                f"{_KINDS[kind]} before; use numbers for all rows, or names for all"
+            )
+        if queries is not None:
+            rows = rows._replace(qid=_share(queries, n_before, rows.X))
+        n_before += len(part)
+        yield rows
+
+
+_KINDS = {"f": "numbers", "U": "names"}
+
+
+def _share(queries: NDArray[Any] | None, start: int, rows: Any) -> NDArray[Any] | None:
+    """Return the queries of a block whose first row is number `start`."""
+    return None if queries is None else queries[start : start + len(rows)]
+
+
+def _with_documents(blocks: Iterator[Rows], name: str) -> Iterator[Rows]:
+    """Yield rows with the document identifiers of their comments, if the first block has any."""
+    is_named: bool | None = None
+    n_rows = 0
+    for rows in blocks:
+        docid = rows.docid
+        if rows.comments is not None and docid is None:
+            docid = documents_of(name, rows.comments, n_rows)
+            # some blocks may have whole numbers only
+            docid = None if docid is None else docid.astype(str)
+        is_named = docid is not None if is_named is None else is_named
+        if is_named != (docid is not None):
+            raise FileFormatError(
+                f"{name}: from row {n_rows} (from 0) on rows have "
+                f"{'no document identifier' if is_named else 'document identifiers'}, unlike those "
+                "before; write '# docid = X' after every row, or after none"
+            )
+        n_rows += rows.X.shape[0]
+        yield rows._replace(docid=docid, comments=None)
+
+
+def _changed(name: str) -> FileFormatError:
+    return FileFormatError(f"{name}: the text has changed while it was read; convert it again")

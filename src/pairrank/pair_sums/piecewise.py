@@ -1,0 +1,202 @@
+"""Piecewise polynomial losses over levels: cells where a query is large, else sorting."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from pairrank import threads
+from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
+from pairrank.pair_sums._bound import MOST, OneByOne, as_scores, no_curvature, outside, range_of
+from pairrank.pair_sums.cell_grid import cells_per_margin, cells_per_score, make_grid
+from pairrank.pair_sums.cell_plan import divide, weight_of_sides
+from pairrank.pair_sums.cell_tables import is_smooth, stated, term_arrays
+from pairrank.pair_sums.cells import ROWS_PER_BLOCK, UnitSum
+from pairrank.pair_sums.sorted import SortedSum, Terms
+from pairrank.preferences import Levels
+
+FINER, FINEST = 4, 16
+"""`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
+COARSEST = 4
+"""At first, cells may be wider than usual where a table would be large: so many per margin."""
+MOST_PAIRS = 10**10
+"""So many pairs of a loss that is summed pair by pair are not summed exactly."""
+
+
+class State(Protocol):
+    """The sums of some pairs at fixed scores."""
+
+    def add_partners(self, values: FloatArray, result: FloatArray) -> None:
+        """Add 2 c times the sum of the values of each row's partners that are counted in.
+
+        Both are (S, n_rows): values as winners and as losers, sums over losers and over winners.
+        """
+
+
+class PiecewiseSum:
+    r"""The sum of :math:`\sum_k c_k \max(0, m_k - d)^{p_k}`, p = 1 or 2, over `Levels`.
+
+    In large queries scores fall into cells of width h, and per level and cell the moments (sum w,
+    sum w t, sum w t^2) of the places t are kept. With m = (K + f) h, 0 <= f < 1, pairs of cells up
+    to K apart are counted in, others are not. Running sums over cells and levels then give each
+    cell a polynomial whose value at t is the gradient. Only pairs exactly K and K + 1 cells apart
+    can be on either side of the margin. Their max(0, m - d) is replaced by a polynomial of both
+    places, `compiled.cell_sweeps.fit`, which is off by a known part of h at most. Their weights are
+    known, so the error is computed with the sum. Small levels are merged into bands, and cells are
+    wider where a table of them would be large; then `sharpen` sums exactly.
+
+    Small queries, the pairs within bands, scores that no grid fits, and after `sharpen` all pairs
+    are summed exactly, see `sorted.SortedSum`. `terms` are (m, p, c); rows may have weights by
+    role.
+
+    Where all powers are 1 and all factors positive, the plane through value and gradient lies below
+    the sum at any scores, since a subset of the pairs with their m - d does; the value is lowered
+    by its rounding.
+
+    O(rows + cells levels), and what the exact sums cost. Memory of cells: 4 bytes per row. Blocks
+    of rows are added to tables of their own, which are merged in order, so the bits do not depend
+    on the number of threads.
+    """
+
+    error = 0.0
+    """Evaluations compute their own errors."""
+
+    def __init__(self, levels: Levels, terms: Terms, *, by_cells: bool) -> None:
+        self.levels, self.n_rows = levels, levels.n_rows
+        self._terms, self.terms = terms, term_arrays(terms)
+        self.smooth = is_smooth(terms)
+        self.finer = 1.0
+        self.units, rest = divide(levels) if by_cells else ([], levels)
+        self._rest = SortedSum(rest, terms) if self.units and rest is not None else None
+
+    def _exact_sum(self) -> SortedSum:
+        return SortedSum(self.levels, self._terms)
+
+    @functools.cached_property
+    def _exact(self) -> SortedSum:
+        return self._exact_sum()
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return value, gradient, error and curvature at the scores, which must not change.
+
+        Scores that are not finite give the value infinity and a gradient of NaN.
+        """
+        scores = as_scores(scores, self.n_rows)
+        ends = range_of(scores)
+        if not np.isfinite(ends).all():
+            return outside(self.n_rows, MOST)
+        units, rest = self._parts(scores, ends)
+        whole = bool(units) and self.units[0].n_rows == scores.size
+        gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = [unit.gradient(gradient, whole and unit is units[0]) for unit in units]
+            sums = np.sum(found, axis=0).tolist() if found else (0.0,) * 4
+            value, error, gradient_error = stated(sums, self.smooth)
+            states: list[State] = [*units]
+            if rest is not None:
+                state = rest.at(scores)
+                value += state.gradient(gradient)
+                states.append(state)
+        curvature: Callable[[], MultipleCurvature] = no_curvature
+        if self.smooth:
+            curvature = functools.partial(PartnerCurvature, self.levels, states)
+        value = np.inf if np.isnan(value) else value
+        return Evaluated(value, gradient, error, curvature, gradient_error)
+
+    def curvature_at(self, scores: FloatArray) -> MultipleCurvature:
+        """Return the curvature at the scores, in half of the time that `at` takes."""
+        scores = as_scores(scores, self.n_rows)
+        units, rest = self._parts(scores, range_of(scores))
+        return PartnerCurvature(self.levels, [*units, *([rest.at(scores)] if rest else [])])
+
+    def sharpen(self) -> bool:
+        """Divide the cells' width by 4, again by 4, then sum exactly; False where it is exact.
+
+        The error of a squared hinge's gradient falls with the square of the width, that of a
+        hinge's with the width alone: so a hinge's cells are divided by 16 at once. Several terms
+        are summed pair by pair, so more than 10^10 pairs of them are never summed exactly.
+        """
+        if not self.units:
+            return False
+        finest = self.finer >= FINEST
+        if finest and len(self._terms) > 1 and self.levels.n_pairs > MOST_PAIRS:
+            return False
+        self.finer *= FINER if self.smooth else FINEST
+        if finest:
+            self.units, self._rest = [], None
+        return True
+
+    def _parts(
+        self, scores: FloatArray, ends: tuple[float, float]
+    ) -> tuple[list[UnitSum], SortedSum | None]:
+        """Return the units at the scores, and the exact sum of all other pairs."""
+        units = self._units(scores, ends)
+        return units, self._rest if units else self._exact
+
+    def _units(self, scores: FloatArray, ends: tuple[float, float]) -> list[UnitSum]:
+        """Return the sums of all units at the scores; none if no grid fits one of them."""
+        cells = cells_per_margin(self.smooth) * self.finer
+        per_h = cells_per_score(*ends, self.terms[0], cells)
+        if np.isnan(per_h):
+            return []
+        found = []
+        n_widths = int(np.log2(cells / COARSEST)) + 1 if self.finer == 1.0 else 1
+        for unit in self.units:
+            own = scores[unit.rows]
+            limits = range_of(own) if own.size < scores.size else ends
+            widths = [per_h * 2.0**-k for k in range(n_widths)]
+            grids = (make_grid(own, *limits, width, unit.most_cells) for width in widths)
+            grid = next((grid for grid in grids if grid is not None), None)
+            if grid is None:
+                return []
+            found.append(UnitSum(unit, self.terms, own, grid))
+        return found
+
+
+class PartnerCurvature(OneByOne):
+    """The generalised Hessian of a sum at fixed scores: diag(partners of 1) - partners.
+
+    Each row's partners are those of its pairs with a quadratic cost, 2 A' D A (Lee & Lin 2014,
+    Eqs. 11 to 17).
+    """
+
+    def __init__(self, levels: Levels, states: Sequence[State]) -> None:
+        self._n_rows, self._states = levels.n_rows, states
+        sides = weight_of_sides(levels)
+        self._weight = None
+        if sides.size:
+            self._weight = np.stack([levels.from_layout(side) for side in sides])
+
+    @functools.cached_property
+    def _own(self) -> FloatArray:
+        """What a row's own value is multiplied by, (n_rows,)."""
+        return self._partners(np.ones(self._n_rows))
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
+        v = as_scores(v, self._n_rows)
+        partners = self._partners(v)
+        result = np.empty(self._n_rows)
+        own = self._own
+
+        def subtract(rows: slice) -> None:
+            np.multiply(own[rows], v[rows], out=result[rows])
+            result[rows] -= partners[rows]
+
+        threads.run(subtract, threads.blocks(self._n_rows, ROWS_PER_BLOCK))
+        return result
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n_rows,)."""
+        return self._own
+
+    def _partners(self, values: FloatArray) -> FloatArray:
+        """Return 2 c times the weighted sum of the values of each row's partners, (n_rows,)."""
+        values = values[np.newaxis] if self._weight is None else values * self._weight
+        result = np.zeros(values.shape)
+        for state in self._states:
+            state.add_partners(values, result)
+        return result[0] if self._weight is None else (result * self._weight).sum(axis=0)

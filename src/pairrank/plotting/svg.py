@@ -1,0 +1,91 @@
+"""Pictures as SVG for pages: colours of the page's style, unique ids, nothing to load."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pairrank._extras import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH = 420.0
+LONGEST_NAME = 22
+
+COLOURS = {
+    "first": "#2f6fb0", "second": "#c2571a", "minus": "#b4485e", "muted": "#586069",
+    "text": "#1c2127",
+}  # fmt: skip
+"""The variables of the page's style, and what stands for each while matplotlib draws."""
+
+_STYLE = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 0),
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor"), COLOURS["muted"]),
+    **dict.fromkeys(("text.color", "xtick.color", "ytick.color"), COLOURS["text"]),
+}
+_ELEMENTS = re.compile(r"<defs>\s*<(?:style|clipPath).*?</defs>|</?g\b[^>]*>", re.DOTALL)
+"""Elements that are left out: styles are the page's, clips would need ids, groups do nothing."""
+
+_ATTRIBUTES = re.compile(
+    r'xlink:(?=href)| clip-path="[^"]*"| transform="rotate\(-0 [^"]*"|font-\w+:[^;"]*;? ?'
+    r"|;? ?fill: #1c2127|; stroke-line(?:join|cap): \w+|L (?=[-\d])|(?<=\d)\.0\d*\b|(?<=\.\d)\d+"
+)
+"""Parts of tags that are left out: what the page's style says, and further decimals."""
+
+
+class Picture(NamedTuple):
+    """A drawing as an SVG element; `title` describes it for readers who do not see it."""
+
+    title: str
+    svg: str
+
+
+def matplotlib_of() -> Any:
+    """Return matplotlib, or say how to install it."""
+    return require("matplotlib", "report", "reports")
+
+
+def picture(name: str, title: str, height: float, draw: Callable[[Axes], Any]) -> Picture:
+    """Return what a function draws on axes, `WIDTH` wide; `name` is the id of its title."""
+    matplotlib = matplotlib_of()
+    file = io.StringIO()
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure = require("matplotlib.figure", "report", "reports").Figure(
+            figsize=(WIDTH / 72, height / 72), layout="constrained"
+        )
+        axes = figure.subplots()
+        draw(axes)
+        axes.locator_params(axis="x", nbins=6)
+        figure.patch.set_visible(False)
+        axes.patch.set_visible(False)
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", metadata=metadata)
+    drawn = _ELEMENTS.sub("", file.getvalue().partition("<svg")[2].partition(">")[2])
+    drawn = re.sub("<[^>]*>", lambda tag: _styled(tag[0]), " ".join(drawn.split()))
+    head = f'<svg role="img" aria-labelledby="{name}" viewBox="0 0 {WIDTH:g} {height:g}">'
+    return Picture(title, f'{head}<title id="{name}">{html.escape(title)}</title>{drawn}')
+
+
+def _styled(tag: str) -> str:
+    """Return a tag of matplotlib's in the page's style."""
+    kept = _ATTRIBUTES.sub("", tag)
+    for variable, colour in COLOURS.items():
+        kept = kept.replace(colour, f"var(--{variable})")
+    return kept
+
+
+def short(name: str) -> str:
+    """Return a name, cut where it is too long for a picture."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

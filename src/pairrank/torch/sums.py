@@ -1,0 +1,274 @@
+"""Pair sums at the scores of a tensor: compiled on the CPU, or by torch's operations in tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pairrank._protocols import (
+    FloatArray,
+    Generic,
+    LossFamily,
+    PairLoss,
+    PiecewisePolynomial,
+    Squares,
+    Tubes,
+)
+from pairrank.exceptions import PairrankError
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Levels, Pairs
+from pairrank.torch.autograd import Evaluate, Evaluation, sum_type
+from pairrank.torch.phi import phi
+
+TILE = 1 << 20
+"""Pairs that are in memory at a time, or those of one winner if there are more."""
+_LARGEST = 1e305
+"""Larger scores have differences that are not finite."""
+
+
+def compiled_sum(
+    loss: PairLoss, preferences: Levels | Pairs | Differences, factor: float, eps: float
+) -> Evaluate:
+    """Return a function that evaluates factor times the sum of a loss, on the CPU in float64."""
+    bound: Any = bind(loss, preferences, eps=eps)
+
+    def evaluate(scores: Tensor) -> Evaluation:
+        found = bound.at(as_floats(scores))
+
+        def tensor(values: FloatArray) -> Tensor:
+            return torch.from_numpy(factor * values).to(sum_type(scores.device)).to(scores.device)
+
+        def product(v: Tensor) -> Tensor:
+            if _is_piecewise_linear(loss.family):
+                return torch.zeros_like(v)
+            if not loss.smooth:
+                raise PairrankError(
+                    f"the loss {loss!r} has no second derivative, so its gradient cannot be "
+                    "differentiated: take a smooth loss"
+                )
+            return tensor(found.curvature().matvec(as_floats(v)))
+
+        value = torch.tensor(factor * found.value, dtype=sum_type(scores.device))
+        return Evaluation(value, tensor(found.gradient), product)
+
+    return evaluate
+
+
+def as_floats(values: Tensor) -> FloatArray:
+    """Return a tensor as a contiguous float64 array, which may share its memory."""
+    array = values.detach().to("cpu", torch.float64).contiguous().numpy()
+    return np.ascontiguousarray(array)
+
+
+def _is_piecewise_linear(family: LossFamily) -> bool:
+    """Whether the second derivative is 0 wherever it exists."""
+    if isinstance(family, Tubes):
+        return family.power == 1
+    if isinstance(family, PiecewisePolynomial):
+        return all(power == 1 for _, power, _ in family.terms)
+    return False
+
+
+def tiled_sum(
+    loss: PairLoss,
+    preferences: Levels | Pairs | Differences,
+    factor: float,
+    device: torch.device,
+) -> Evaluate:
+    """Return a function that evaluates factor times the sum of a loss, pair by pair on a device.
+
+    It is exact, costs O(pairs), and takes memory for the rows and `TILE` pairs.
+    """
+    if isinstance(loss.family, Generic):
+        raise PairrankError(
+            f"backend='torch' cannot sum {loss!r}, whose phi takes numpy arrays: use "
+            "backend='auto' or 'compiled', or a loss of a known family"
+        )
+    tiles = _Tiles(loss.family, _runs_of(preferences), device)
+
+    def evaluate(scores: Tensor) -> Evaluation:
+        scores = scores.to(sum_type(device))
+        if not bool((scores.abs() <= _LARGEST).all()):
+            nan = torch.full_like(scores, torch.nan)
+            return Evaluation(scores.new_tensor(torch.inf), nan, lambda v: nan * v)
+        value, gradient = tiles.gradient(scores)
+        value = torch.where(value.isnan(), torch.inf, factor * value)
+        return Evaluation(value, factor * gradient, lambda v: factor * tiles.product(scores, v))
+
+    return evaluate
+
+
+class _Runs(NamedTuple):
+    """Pairs as runs: a winner and the losers at successive places of a layout of the rows.
+
+    Loser k of run r is at the place ``start[r] + k``, for k below ``count[r]``; the pair weighs
+    ``weight[r] * loser_weight[start[r] + k]``, and its margin is measured from ``shift[r]``.
+    """
+
+    row_of: Any
+    """The row at each place, (n_places,)."""
+    target: FloatArray
+    """What is subtracted from the score at each place, (n_places,)."""
+    loser_weight: FloatArray
+    winner: Any
+    """The winner's place, (n_runs,), as all that follow."""
+    start: Any
+    count: Any
+    weight: FloatArray
+    shift: FloatArray
+
+
+def _runs_of(preferences: Levels | Pairs | Differences) -> _Runs:
+    if isinstance(preferences, Pairs):
+        return _runs_of_pairs(preferences)
+    if isinstance(preferences, Differences):
+        return _runs_of_differences(preferences)
+    return _runs_of_levels(preferences)
+
+
+def _runs_of_levels(levels: Levels) -> _Runs:
+    """Return a run per row, over all lower groups of its query; with edges one per row and edge."""
+    starts, n_places = levels.group_start, levels.row_of.size
+    query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
+    if levels.edges is None:
+        high = np.arange(query.size)
+        first, last = levels.query_group[query], high
+    else:
+        low, high = levels.edges.T
+        first, last = low, low + 1
+    sizes = starts[high + 1] - starts[high]
+    before = np.cumsum(sizes) - sizes
+    winner = np.arange(sizes.sum()) + np.repeat(starts[high] - before, sizes)
+    wins, loses = (np.ones(n_places) if side is None else side for side in levels.sides)
+    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[query][high]
+    return _Runs(
+        levels.row_of,
+        np.zeros(n_places),
+        loses,
+        winner,
+        np.repeat(starts[first], sizes),
+        np.repeat(starts[last] - starts[first], sizes),
+        np.repeat(scale, sizes) * wins[winner],
+        np.zeros(winner.size),
+    )
+
+
+def _runs_of_differences(differences: Differences) -> _Runs:
+    """Return a run per row, over all rows of its query."""
+    n_rows, query_weight = differences.n_rows, differences.query_weight
+    query_of = np.zeros(n_rows, int) if differences.query_of is None else differences.query_of
+    order = np.argsort(query_of, kind="stable")
+    sizes = np.bincount(query_of, minlength=query_weight.size)
+    query = query_of[order]
+    weight = np.ones(n_rows) if differences.weight is None else differences.weight[order]
+    scale = np.divide(0.5, query_weight, out=np.zeros(sizes.size), where=query_weight > 0.0)
+    return _Runs(
+        order,
+        differences.target[order],
+        weight,
+        np.arange(n_rows),
+        (np.cumsum(sizes) - sizes)[query],
+        sizes[query],
+        scale[query] * weight,
+        np.zeros(n_rows),
+    )
+
+
+def _runs_of_pairs(pairs: Pairs) -> _Runs:
+    """Return a run per comparison; losses of preferences do not look at its magnitude."""
+    weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
+    magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
+    return _Runs(
+        np.arange(pairs.n_rows),
+        np.zeros(pairs.n_rows),
+        np.ones(pairs.n_rows),
+        pairs.i,
+        pairs.j,
+        np.ones(pairs.n_pairs, int),
+        weight * pairs.pair_scale,
+        magnitude,
+    )
+
+
+class _Tile(NamedTuple):
+    """Some runs of about one length, padded to the longest; winners are columns."""
+
+    winner: Tensor
+    loser: Tensor
+    """Places, (n_runs, longest)."""
+    weight: Tensor
+    """Weights of the pairs, 0 for padding."""
+    d: Tensor
+    """Margins; 0 where the weight is 0, so that no infinite cost is multiplied by 0."""
+
+
+class _Tiles:
+    """The sum of a loss of a family over runs of pairs, tile by tile on a device."""
+
+    def __init__(self, family: LossFamily, runs: _Runs, device: torch.device) -> None:
+        kept = np.flatnonzero((runs.count > 0) & (runs.weight > 0.0))
+        kept = kept[np.argsort(runs.count[kept], kind="stable")]
+        counts = runs.count[kept]
+
+        def tensor(values: Any) -> Tensor:
+            kind = sum_type(device) if values.dtype.kind == "f" else torch.int64
+            return torch.from_numpy(np.ascontiguousarray(values)).to(kind).to(device)
+
+        self.family, self.is_shifted = family, isinstance(family, Squares | Tubes)
+        places, of_runs = runs[:3], (each[kept] for each in runs[3:])
+        self.row_of, self.target, self.loser_weight = (tensor(each) for each in places)
+        self.winner, self.start, self.count, self.weight, self.shift = map(tensor, of_runs)
+        self.parts = list(_parts(counts))
+
+    def gradient(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the value, and the gradient by row."""
+        value, gradient = scores.new_zeros(()), torch.zeros_like(self.loser_weight)
+        for tile in self._tiles(scores):
+            value = value + (tile.weight * phi(self.family, tile.d, 0)).sum()
+            _scatter(gradient, tile, tile.weight * phi(self.family, tile.d, 1))
+        return value, self._by_row(gradient, scores)
+
+    def product(self, scores: Tensor, v: Tensor) -> Tensor:
+        """Return the Hessian times v, by row."""
+        v, result = v[self.row_of], torch.zeros_like(self.loser_weight)
+        for tile in self._tiles(scores):
+            change = v[tile.winner] - v[tile.loser]
+            _scatter(result, tile, tile.weight * phi(self.family, tile.d, 2) * change)
+        return self._by_row(result, scores)
+
+    def _tiles(self, scores: Tensor) -> Iterator[_Tile]:
+        laid = scores[self.row_of] - self.target
+        for part, longest in self.parts:
+            winner, start, count = (
+                each[part, None] for each in (self.winner, self.start, self.count)
+            )
+            within = torch.arange(longest, device=laid.device)
+            loser = start + torch.minimum(within, count - 1)
+            weight = self.weight[part, None] * self.loser_weight[loser] * (within < count)
+            d = laid[winner] - laid[loser]
+            if self.is_shifted:
+                d = d - self.shift[part, None]
+            yield _Tile(winner, loser, weight, torch.where(weight > 0.0, d, 0.0))
+
+    def _by_row(self, laid: Tensor, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores).index_copy_(0, self.row_of, laid)
+
+
+def _parts(counts: Any) -> Iterator[tuple[slice, int]]:
+    """Yield slices of runs in ascending order of length, of about `TILE` pairs, and the longest."""
+    stop = counts.size
+    while stop:
+        longest = int(counts[stop - 1])
+        start = max(0, stop - max(1, TILE // longest))
+        yield slice(start, stop), longest
+        stop = start
+
+
+def _scatter(total: Tensor, tile: _Tile, of_pairs: Tensor) -> None:
+    """Add what pairs give to their winners, and subtract it from their losers."""
+    total.index_add_(0, tile.winner[:, 0], of_pairs.sum(1))
+    total.index_add_(0, tile.loser.flatten(), of_pairs.flatten(), alpha=-1.0)

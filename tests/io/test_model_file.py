@@ -1,0 +1,218 @@
+"""Model files: what is written comes back, and nothing else is believed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io.model_file import ModelRecord, read_model, write_model
+
+DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint8", "bool"]
+IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+ARRAYS = st.sampled_from(DTYPES).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0))
+) | st.lists(TEXT).map(lambda texts: np.array(texts, dtype=str))
+
+
+def nested(depth: int) -> list:
+    return [nested(depth - 1)] if depth else []
+
+
+def record() -> ModelRecord:
+    arrays = {"coef": np.array([0.5, -2.0]), "names": np.array(["a", "é"])}
+    return ModelRecord("RankSVM", {"C": 1.0, "graph": "full"}, arrays, {"n_iter": 3})
+
+
+@given(
+    params=st.dictionaries(TEXT, JSON, max_size=4),
+    arrays=st.dictionaries(IDENTIFIERS, ARRAYS, max_size=4),
+)
+def test_what_is_written_comes_back(tmp_path_factory, params, arrays):
+    path = tmp_path_factory.mktemp("models") / "model"
+    write_model(path, ModelRecord("RankSVM", params, arrays, {"é": [1]}))
+    back = read_model(path)
+    assert back.estimator == "RankSVM"
+    assert back.params == params
+    assert back.info == {"é": [1]}
+    assert back.arrays.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert back.arrays[name].dtype == array.dtype or array.dtype.kind == "U"
+        assert back.arrays[name].shape == array.shape
+        assert back.arrays[name].tolist() == array.tolist() or array.dtype.kind == "f"
+        if array.dtype.kind == "f":
+            assert np.array_equal(back.arrays[name], array, equal_nan=True)
+        assert back.arrays[name].flags.writeable
+
+
+def test_numpy_opens_a_model_file_without_pickle(tmp_path):
+    write_model(tmp_path / "model", record())
+    with np.load(tmp_path / "model", allow_pickle=False) as arrays:
+        assert arrays["coef"].tolist() == [0.5, -2.0]
+        assert json.loads(arrays["model.json"])["estimator"] == "RankSVM"
+
+
+def test_one_model_makes_one_file(tmp_path):
+    for name in ("a", "b"):
+        write_model(tmp_path / name, record())
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_foreign_byte_order_and_views_are_written_right(tmp_path):
+    array = np.arange(6, dtype=">i8").reshape(2, 3).T
+    write_model(tmp_path / "model", record()._replace(arrays={"a": array}))
+    assert read_model(tmp_path / "model").arrays["a"].tolist() == array.tolist()
+
+
+def test_numpy_scalars_and_tuples_are_plain_values(tmp_path):
+    params = {"C": np.float32(0.5), "k": np.int64(3), "t": (1, 2), "inf": float("inf")}
+    write_model(tmp_path / "model", record()._replace(params=params))
+    back = read_model(tmp_path / "model").params
+    assert back == {"C": 0.5, "k": 3, "t": [1, 2], "inf": float("inf")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"params": {"kernel": lambda a, b: 0}},
+            r"params\['kernel'\] is a callable.*holds no code",
+        ),
+        ({"params": {"a": [1, {"b": len}]}}, r"params\['a'\]\[1\]\['b'\] is a callable"),
+        ({"params": {"a": object()}}, r"params\['a'\] is a object"),
+        ({"params": {1: 2}}, "the key 1"),
+        ({"info": {"a": np.ones(2)}}, r"info\['a'\] is a ndarray"),
+        ({"params": {"a": nested(21)}}, "nested deeper than 20 levels"),
+        ({"arrays": {"a b": np.ones(1)}}, "cannot be called 'a b'"),
+        ({"arrays": {"a": np.array([None, "x"], dtype=object)}}, "array 'a' is of dtype object"),
+        ({"arrays": {"a": np.array([1j])}}, "array 'a' is of dtype complex128"),
+        ({"arrays": {"a": np.array(["2020-01-01"], dtype="M8[D]")}}, "dtype datetime64"),
+    ],
+)
+def test_what_a_model_file_cannot_hold_is_refused(tmp_path, changes, message):
+    with pytest.raises(PairrankError, match=message):
+        write_model(tmp_path / "model", record()._replace(**changes))
+    assert list(tmp_path.iterdir()) == []
+
+
+def same(one: ModelRecord, other: ModelRecord) -> bool:
+    return repr(one) == repr(other)
+
+
+def test_every_cut_is_noticed_and_no_flipped_bit_changes_a_model(tmp_path):
+    """Zip has a few bits without meaning, such as dates."""
+    path = tmp_path / "model"
+    write_model(path, record())
+    data = path.read_bytes()
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        with pytest.raises(FileFormatError):
+            read_model(path)
+    for position in range(len(data)):
+        path.write_bytes(data[:position] + bytes([data[position] ^ 4]) + data[position + 1 :])
+        with contextlib.suppress(FileFormatError):
+            assert same(read_model(path), record())
+
+
+HEADER = {"format": "pairrank-model", "version": 2, "estimator": "X", "params": {}, "info": {}}
+
+
+def archive(header: object = HEADER, compression: int = zipfile.ZIP_STORED, **members) -> bytes:
+    """Return an archive with valid checksums, whatever its members hold."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as file:
+        listed = isinstance(header, dict) and {"arrays": list(members), **header}
+        text = header if isinstance(header, str) else json.dumps(listed)
+        file.writestr("model.json", text)
+        for name, content in members.items():
+            file.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def npy(descr="'<f8'", shape="(1,)", order="False", content=bytes(8), version=b"\1\0") -> bytes:
+    head = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY" + version + len(head).to_bytes(2, "little") + head + content
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not a pairrank model file"),
+        (b"\x80\x04\x95pickle", "not a pairrank model file"),
+        (b"pairrank-model 1\nsha256", "old format 1, which pairrank no longer reads; train"),
+        (b"PK\x03\x04", "damaged or cut"),
+        (archive({**HEADER, "version": 3}), "version 3, this pairrank reads version 2; install"),
+        (archive("{}"), "header is not that of a pairrank-model"),
+        (archive("[]"), "header is not that"),
+        (archive("not json"), "damaged or cut"),
+        (archive("[" * 100_000), "damaged or cut"),
+        (archive({**HEADER, "info": {"a": nested(21)}}), "nested deeper"),
+        (archive({**HEADER, "info": {"a": "\ud800"}}), "surrogates not allowed"),
+        (archive(json.dumps(HEADER)[:-1] + ', "n": 1' + "0" * 5000 + "}"), "damaged or cut"),
+        (archive({**HEADER, "estimator": ["X"]}), "'estimator' is missing or of a wrong type"),
+        (archive(compression=zipfile.ZIP_DEFLATED, a=npy()), "compressed"),
+        (archive({**HEADER, "arrays": ["b"]}, a=npy()), "an array is missing, or not listed"),
+        (archive(a=npy("'|O'")), "no array of numbers"),
+        (archive(a=npy("'<f3'", content=bytes(3))), "damaged or cut"),
+        (archive(a=npy("'<c16'", content=bytes(16))), "no array of numbers"),
+        (archive(a=npy(shape="(2,)")), r"shape \(2,\) has 8 bytes"),
+        (archive(a=npy(shape="(-1,)")), "no array of numbers"),
+        (archive(a=npy(shape="(999999999999999, 999999999999999)")), "has 8 bytes"),
+        (archive(a=npy("'<U999999999'", "(0,)", content=b"")), "damaged or cut"),
+        (archive(a=npy("'<U2'", content=b"\0\0\x11\0\0\0\0\0")), "no characters"),
+        (archive(a=npy("'<U2'", content=b"\0\xd8\0\0\0\0\0\0")), "no characters"),
+        (archive(a=npy(shape="(" * 5000)), "no array of numbers"),
+        (archive(a=npy(version=b"\3\0")), "no array of numbers"),
+        (archive(a=b""), "no array of numbers"),
+    ],
+)  # fmt: skip
+def test_foreign_newer_and_lying_files_are_refused(tmp_path, data, message):
+    path = tmp_path / "model"
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError, match=message):
+        read_model(path)
+
+
+@pytest.mark.parametrize("part", ["params", "info"])
+@pytest.mark.parametrize("value", [3, None, [], "C"])
+def test_parts_that_are_no_objects_are_refused(tmp_path, part, value):
+    path = tmp_path / "model"
+    path.write_bytes(archive({**HEADER, part: value}))
+    with pytest.raises(FileFormatError, match=f"'{part}' is missing or of a wrong type"):
+        read_model(path)
+
+
+def test_a_full_disk_leaves_the_old_model(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    write_model(path, record())
+    old = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileAccessError, match="No space left on device"):
+        write_model(path, record()._replace(estimator="Other"))
+    assert path.read_bytes() == old
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_missing_model_is_named(tmp_path):
+    with pytest.raises(FileAccessError, match=r"cannot read .*absent: No such file"):
+        read_model(tmp_path / "absent")
