@@ -126,28 +126,3 @@ def add_weighted_sparse_sizes(data, indices, indptr, g, of_squares, out):
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             size = abs(np.float64(data[k]))
             out[np.uint64(indices[k])] += g[i] * (size * size if of_squares else size)
-
-
-@compiled
-def multiply(rows, columns, out):
-    """Set out to rows @ columns, all C-contiguous; the terms of an entry are added in order."""
-    out[:] = 0.0
-    for i in range(rows.shape[0]):
-        result = out[i]
-        for k in range(rows.shape[1]):
-            number, column = np.float64(rows[i, k]), columns[k]
-            for j in range(len(result)):
-                result[j] += number * column[j]
-
-
-@compiled
-def squared_distances(rows, columns, out):
-    """Set out[i, j] to the squared distance of row i from column j; the order as in `multiply`."""
-    out[:] = 0.0
-    for i in range(rows.shape[0]):
-        result = out[i]
-        for k in range(rows.shape[1]):
-            number, column = np.float64(rows[i, k]), columns[k]
-            for j in range(len(result)):
-                gap = number - column[j]
-                result[j] += gap * gap
