@@ -11,7 +11,7 @@ import pytest
 from definitions import Sums, sums_over
 from loss_table import LOSSES, ROUNDING, assert_within, pairs_of, weights_of
 from pairrank.exceptions import PairrankWarning
-from pairrank.pair_sums import bind, costs
+from pairrank.pair_sums import bands, bind, costs
 from pairrank.preferences import Levels
 from strategies import Problem
 
@@ -40,8 +40,9 @@ def sum_of(name: str, algorithm: str, levels: Levels, eps: float = 1e-6) -> Any:
     if algorithm != "spans":
         return bind(loss, levels, pair_sum=algorithm, eps=eps)
     with pytest.MonkeyPatch.context() as patch:
-        for constant in ("SPANNED_ROW", "SPANNED_LEVEL"):
-            patch.setattr(costs, constant, (1e-9, 1e-9))
+        patch.setattr(costs, "EXACT", 0.0)
+        patch.setattr(bands, "BAND_ROWS", 3)
+        patch.setattr(bands, "LARGE_EDGE", 5)
         return bind(loss, levels, eps=eps)
 
 

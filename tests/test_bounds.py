@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from numba import config
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.boxes import add_four_powers, four_cubics
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.io import read_svmlight
 from pairrank.losses import Hinge, HuberisedHinge, Logistic, Probit, Raykar, SquaredHinge, Tube
@@ -43,42 +42,12 @@ def read(x, at):
     return x[at]
 
 
-@compiled
-def add_boxes(x, at):
-    ones = np.ones(4)
-    add_four_powers(x, np.full(4, at, np.int32), ones, ones, 0, 0, 0)
-
-
-@compiled
-def read_boxes(x, at):
-    ones = np.ones(4)
-    four_cubics(x, np.full(4, at, np.int32), ones, 0, ones)
-
-
-@compiled
-def read_rows(x, at):
-    four_cubics(np.zeros(4), np.zeros(8, np.int32), x, at, np.zeros(1 << 10))
-
-
 @pytest.mark.skipif(not config.BOUNDSCHECK, reason="needs NUMBA_BOUNDSCHECK=1")
 def test_a_planted_index_out_of_bounds_is_found():
     read(np.zeros(8), 7)
     for at in (8, 12, -9):
         with pytest.raises(IndexError, match="out"):
             read(np.zeros(8), at)
-
-
-@pytest.mark.skipif(not config.BOUNDSCHECK, reason="needs NUMBA_BOUNDSCHECK=1")
-@pytest.mark.parametrize(
-    ("planted", "last"),
-    [(add_boxes, 1), (read_boxes, 1), (read_rows, 4)],
-    ids=["add", "read", "rows"],
-)
-def test_four_planted_numbers_out_of_bounds_are_found(planted, last):
-    planted(np.zeros(8), last)
-    for at in (last + 1, 200, -3):
-        with pytest.raises(IndexError, match="four numbers"):
-            planted(np.zeros(8), at)
 
 
 def levels_of(problem):

@@ -10,12 +10,12 @@ from numpy.polynomial import chebyshev
 
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import box_sum as box_sum_module
-from pairrank.pair_sums.box_sum import box_sum, evaluate, product_of, summarise
+from pairrank.pair_sums.bands import FULL, links_of
+from pairrank.pair_sums.box_sum import Boxes, box_sum, meet
 from pairrank.pair_sums.profiles import (
     COST,
     CURVATURE,
     ERFC,
-    EVEN,
     SIGMOID,
     Profile,
     box_rule,
@@ -26,7 +26,7 @@ from strategies import KINDS, scores_of
 
 pytestmark = pytest.mark.numeric
 
-PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *CURVATURE, ERFC)}
+PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *CURVATURE, ERFC)}
 EVERY_EPS = (0.5, 1e-1, 1e-2, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
 EPS = np.finfo(float).eps
 ROUNDING = 1e-14
@@ -48,7 +48,7 @@ def assert_close(found, profile, sources, targets, q, eps, most_boxes=1024) -> N
     """Allow eps, rounding, and for terms that grow with the distance one rounding a box more."""
     wanted, size = slow_sum(profile, sources, targets, q)
     total = np.abs(q).sum()
-    across = np.ptp(targets) / box_rule((profile,), eps).coarse + 1.0
+    across = np.ptp(targets) / box_rule((profile,), eps).width + 1.0
     n_boxes = min(across, max(most_boxes, targets.size))
     allowed = eps * total + ROUNDING * (total + size) + EPS * n_boxes * size
     assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
@@ -91,17 +91,17 @@ def test_worst_places_in_a_box_are_within_eps(name, eps):
     """One source and a comb of targets finer than the boxes: no errors average out."""
     profile = PROFILES[name]
     rule = box_rule((profile,), eps)
-    targets = np.linspace(-6.0, 6.0, 9001) + rule.coarse / 3
-    for source in (0.0, rule.fine * 0.999, -rule.fine / 3):
+    targets = np.linspace(-6.0, 6.0, 9001) + rule.width / 3
+    for source in (0.0, rule.width * 0.999, -rule.width / 3):
         sources = np.array([source])
-        found = evaluate(profile, targets, summarise(rule, sources))
+        found = box_sum(profile, sources, targets, eps=eps)
         assert_close(found, profile, sources, targets, np.ones(1), eps)
 
 
 @pytest.mark.parametrize("few_boxes", [0, 1024])
 @pytest.mark.parametrize("eps", EVERY_EPS)
 def test_negative_numbers_that_underflow_keep_to_their_box(eps, few_boxes, monkeypatch):
-    """-5e-324/H is -0.0 where -5e-324/h is negative: the coarse key must follow the fine one."""
+    """-5e-324/H is -0.0 for H above 1: such a number lies at the lower end of box 0."""
     monkeypatch.setattr(box_sum_module, "FEW_BOXES", few_boxes)
     for least in (-5e-324, -1.5e-323, -1e-322):
         points, q = np.array([least, 0.0, 1.0]), np.ones(3)
@@ -121,8 +121,7 @@ def test_rules_keep_their_bound(name, eps):
     profile = PROFILES[name]
     rule = box_rule((profile,), eps)
     assert error_bound(rule, profile) <= eps
-    assert rule.children * rule.fine == rule.coarse
-    assert np.log2(rule.fine) % 1.0 == 0.0
+    assert np.log2(rule.width) % 1.0 == 0.0
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -164,21 +163,52 @@ def test_lebesgue_constants_are_the_greatest_sums():
 @pytest.mark.parametrize("spread", [1.0, 1e3, 1e12])
 def test_moments_of_parts_add(spread):
     generator = np.random.default_rng(0)
-    sources, targets = spread * generator.normal(size=900), spread * generator.normal(size=50)
-    q = generator.normal(size=900)
+    points, q = spread * generator.normal(size=900), generator.normal(size=900)
+    code = generator.integers(0, 3, 900).astype(np.int32)
     rule = box_rule((SIGMOID[0],), 1e-10)
-    whole = summarise(rule, sources, q)
-    parts = [summarise(rule, sources[at], q[at]) for at in np.split(np.arange(900), [100, 101])]
-    added = parts[0] + parts[1] + parts[2]
-    found = evaluate(SIGMOID[0], targets, added)
-    np.testing.assert_allclose(found, evaluate(SIGMOID[0], targets, whole), atol=1e-12)
-    product = product_of(COST[0], whole, added)
-    terms = COST[0].function(differences(sources, sources))
+    whole = Boxes(rule, points, code, 3).moments(q)
+    first, second, third = (
+        Boxes(rule, points[at], code[at], 3).moments(q[at])
+        for at in np.split(np.arange(900), [100, 101])
+    )
+    added = first.merged(second).merged(third)
+    assert (added.code == whole.code).all()
+    assert (added.keys == whole.keys).all()
+    np.testing.assert_allclose(added.values, whole.values, rtol=0, atol=1e-13 * np.abs(q).sum())
+    costs, _ = meet(rule, COST[0], added, 3, FULL)
+    terms = COST[0].function(differences(points, points)) * (code[:, np.newaxis] > code)
     size = np.abs(q) @ terms @ np.abs(q) + np.abs(q).sum() ** 2
-    assert abs(product - q @ terms @ q) <= 1e-10 * np.abs(q).sum() ** 2 + ROUNDING * size
+    found = np.vdot(costs, whole.values[0])
+    assert abs(found - q @ terms @ q) <= 1e-10 * np.abs(q).sum() ** 2 + ROUNDING * size
 
 
-@pytest.mark.parametrize("profile", [ERFC, COST[0], EVEN[1]], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("spread", [1.0, 1e4])
+def test_codes_meet_those_below_and_above(spread, linked):
+    """Winners' moments meet lower codes, losers' moments higher ones."""
+    generator = np.random.default_rng(1)
+    points, code = spread * generator.normal(size=300), generator.integers(0, 4, 300)
+    win, lose = generator.exponential(size=(2, 300))
+    rule = box_rule((SIGMOID[0],), 1e-10)
+    placed = Boxes(rule, points, code.astype(np.int32), 4)
+    edges = np.array([(0, 2), (1, 2), (0, 3)])
+    links = links_of(edges, 4) if linked else FULL
+    below, above = meet(rule, SIGMOID[0], placed.moments(win, lose), 4, links, lowered=True)
+    preferred = code[:, np.newaxis] > code
+    if linked:
+        names = 4 * code + code[:, np.newaxis]
+        preferred = np.isin(names, 4 * edges[:, 0] + edges[:, 1])
+    terms = SIGMOID[0].function(differences(points, points))
+    for series, wanted in (
+        (below, (preferred * (terms - 1.0)) @ lose),
+        (above, (preferred.T * terms) @ win),
+    ):
+        found = np.zeros(300)
+        placed.add(1.0, series, np.empty(0), found)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9 * (win.sum() + lose.sum()))
+
+
+@pytest.mark.parametrize("profile", [ERFC, COST[0], COST[1]], ids=lambda profile: profile.name)
 def test_an_outlier_costs_the_others_no_digits(profile):
     generator = np.random.default_rng(1)
     sources, targets = generator.normal(size=4000), generator.normal(size=300)
@@ -202,16 +232,13 @@ def test_empty_inputs_sum_to_nothing():
 
 
 @pytest.mark.parametrize("far", [[1e9], [-1e9], [-1e305, 1e305, 700.0, 1e20, 1e20], [-0.0, 3e4]])
-def test_few_far_points_have_boxes_beside_the_others(far):
+def test_only_boxes_with_points_have_moments(far):
     generator = np.random.default_rng(0)
     points = generator.permutation(np.concatenate((generator.normal(size=5000), far)))
     for profile in (SIGMOID[0], COST[0]):
         rule = box_rule((profile,), 1e-6)
-        placed = box_sum_module.Boxes(rule, points)
-        occupied = np.unique(np.floor(np.floor(points / rule.fine) / rule.children))
-        assert np.isin(occupied, placed.keys).all()
-        assert placed.keys.size < occupied.size + 20
-        found = box_sum_module.box_sum(profile, points, points, eps=1e-6)
+        assert (Boxes(rule, points).keys == np.unique(np.floor(points / rule.width))).all()
+        found = box_sum(profile, points, points, eps=1e-6)
         near = np.abs(points) < 1e100
         for at in np.flatnonzero(near)[::500].tolist():
             wanted = profile.function(points[at] - points).sum()

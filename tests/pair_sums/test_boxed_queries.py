@@ -1,4 +1,4 @@
-"""Box sums over levels: every plan is the double loop to eps, whatever graph, labels, weights."""
+"""Fast sums over levels: every plan is the double loop to eps, whatever graph, labels, weights."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from definitions import Sums, logistic, preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Logistic
-from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes, costs
-from pairrank.pair_sums.box_grid import BoxGrid
-from pairrank.pair_sums.boxes import BoxedQueries
-from pairrank.pair_sums.exact_pairs import SigmoidPairs
+from pairrank.pair_sums import bands, bind, box_sum, spans
 from pairrank.pair_sums.profiles import PRODUCT_EPS
+from pairrank.pair_sums.sigmoid import SigmoidSum
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import totals_around
-from strategies import KINDS, Problem, problems, scores_of
+from strategies import Problem, problems, scores_of
 
 pytestmark = pytest.mark.numeric
 
@@ -30,34 +28,22 @@ ROUNDING = 1e-14
 """Of the weight of the pairs."""
 DEFINITIONS = {LOGISTIC: logistic(), PROBIT: probit()}
 
-
-class Refused(BoxGrid):
-    """A grid that is never feasible, so that the levels are halved."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.feasible = False
-
-
-PLANS: dict[str, dict[tuple[Any, str], Any]] = {
-    "as_it_is": {},
-    "levels": {(costs, "LARGE_LEVELS"): 2 * [1], (costs, "LARGE_EDGE"): 0},
-    "segments": {(costs, "LARGE_LEVELS"): 2 * [10**9], (costs, "LARGE_EDGE"): 10**9},
-    "mixed": {(costs, "LARGE_LEVELS"): 2 * [4], (costs, "LARGE_EDGE"): 12},
-    "fine": {(box_sum, "FEW_BOXES"): 10**4, (costs, "LARGE_LEVELS"): 2 * [3]},
-    "occupied": {(box_sum, "FEW_BOXES"): 0, (costs, "LARGE_EDGE"): 5},
-    "too many": {(box_grid, "MANY_BOXES"): 0, (costs, "LARGE_LEVELS"): 2 * [1]},
-    "halves": {(boxes, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
-    "cancelling": {
-        (boxes, "ROUNDING"): 1.0,
-        (costs, "LARGE_LEVELS"): 2 * [10**9],
-        (box_halves, "FEW_PAIRS"): 0,
-    },
+LEVELS = {(bands, "BAND_ROWS"): 1, (bands, "LARGE_EDGE"): 0}
+PLANS: dict[str, tuple[str, dict[tuple[Any, str], Any]]] = {
+    "series": ("spans", {}),
+    "series of levels": ("spans", LEVELS),
+    "series of bands": ("spans", {(bands, "BAND_ROWS"): 4, (bands, "LARGE_EDGE"): 12}),
+    "series in blocks": ("spans", {**LEVELS, (spans, "PLACES_A_BLOCK"): 16}),
+    "boxes": ("boxes", {}),
+    "boxes of levels": ("boxes", LEVELS),
+    "boxes of bands": ("boxes", {(bands, "BAND_ROWS"): 4, (bands, "LARGE_EDGE"): 12}),
+    "boxes by sorting": ("boxes", {**LEVELS, (box_sum, "FEW_BOXES"): 0}),
+    "wide by boxes": ("spans", {**LEVELS, (spans, "FEW_PAIRS"): 0}),
 }
 
 
 def make_plan(patch: pytest.MonkeyPatch, plan: str) -> None:
-    for (module, name), value in PLANS[plan].items():
+    for (module, name), value in PLANS[plan][1].items():
         patch.setattr(module, name, value)
 
 
@@ -81,20 +67,17 @@ def double_loop(problem: Problem, kind: int, levels: Levels) -> Sums:
     return sums_over(pairs, problem.scores, loss, problem.v, weight, lambda i: by_row[i])
 
 
-def results(bound: Any, scores: np.ndarray, v: np.ndarray) -> tuple:
+def results(bound: SigmoidSum, scores: np.ndarray, v: np.ndarray) -> tuple:
     """Return value, gradient, product, diagonal and influence."""
-    gradient, product, diagonal, influence = (np.zeros(scores.size) for _ in range(4))
-    value = bound.value_and_gradient(scores, gradient)
-    for each in bound.derivatives(2, scores):
-        each.product(v, product)
-        each.diagonal(diagonal)
-    for each in bound.derivatives(1, scores):
-        each.product(v, influence)
-    return value, gradient, product, diagonal, influence
+    found = bound.at(scores)
+    curvature = found.curvature()
+    influence = bound.influence(scores, v[np.newaxis])[0]
+    return found.value, found.gradient, curvature.matvec(v), curvature.diagonal(), influence
 
 
-def boxed(levels: Levels, kind: int, eps: float) -> BoxedQueries:
-    return BoxedQueries(levels, np.flatnonzero(np.diff(levels.query_group) > 0), kind, eps)
+def boxed(levels: Levels, kind: int, eps: float, name: str = "boxes") -> SigmoidSum:
+    queries = np.flatnonzero(np.diff(levels.query_group))
+    return SigmoidSum(levels, kind, {name: queries}, eps)
 
 
 def assert_within(found: Any, wanted: Any, allowed: Any) -> None:
@@ -125,12 +108,12 @@ def test_levels_equal_the_double_loop(plan, kind, problem, reduction, eps):
     levels = levels_of(problem, reduction)
     with pytest.MonkeyPatch.context() as patch:
         make_plan(patch, plan)
-        found = results(boxed(levels, kind, eps), problem.scores, problem.v)
+        found = results(boxed(levels, kind, eps, PLANS[plan][0]), problem.scores, problem.v)
     assert_matches(found, double_loop(problem, kind, levels), eps)
 
 
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
-@pytest.mark.parametrize("plan", ["as_it_is", "segments", "mixed", "cancelling"])
+@pytest.mark.parametrize("plan", PLANS)
 @given(problem=problems(graphs=("full",)), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_weights_of_every_size_are_carried(plan, kind, problem, seed):
@@ -140,7 +123,8 @@ def test_weights_of_every_size_are_carried(plan, kind, problem, seed):
     levels = levels_of(problem)
     with pytest.MonkeyPatch.context() as patch:
         make_plan(patch, plan)
-        value, gradient, *_ = results(boxed(levels, kind, 1e-6), problem.scores, problem.v)
+        bound = boxed(levels, kind, 1e-6, PLANS[plan][0])
+        value, gradient, *_ = results(bound, problem.scores, problem.v)
     wanted = double_loop(problem, kind, levels)
     size = wanted.pair_weight + wanted.value
     assert_within(value, wanted.value, 1e-6 * wanted.pair_weight + ROUNDING * size)
@@ -163,7 +147,8 @@ CASES = [
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
 @pytest.mark.parametrize(("graph", "labels"), CASES)
 @pytest.mark.parametrize("scores", ["normal", "wide", "outlier", "constant", "offset", "clusters"])
-def test_thousands_of_rows_equal_pair_by_pair(kind, graph, labels, scores):
+@pytest.mark.parametrize("name", ["spans", "boxes"])
+def test_thousands_of_rows_equal_pair_by_pair(name, kind, graph, labels, scores):
     generator = np.random.default_rng(3)
     n_rows = 1500
     y = {
@@ -176,12 +161,12 @@ def test_thousands_of_rows_equal_pair_by_pair(kind, graph, labels, scores):
     weight = generator.exponential(size=n_rows) * (generator.random(n_rows) < 0.9)
     levels = Levels.build(y, qid, graph=GRAPHS[graph], sample_weight=weight).reduced("rows")
     at, v = scores_of(scores, n_rows, generator), generator.normal(size=n_rows)
-    direct = results(SigmoidPairs(levels, np.arange(2), kind, 1e-6), at, v)
+    direct = results(boxed(levels, kind, 1e-6, "direct"), at, v)
     pairs = sum(levels.wins_and_losses())
     span = pairs * np.abs(v) + pairs.max() * np.abs(v).max()
     size = levels.total_weight
     for eps in (1e-6, 1e-12):
-        found = results(boxed(levels, kind, eps), at, v)
+        found = results(boxed(levels, kind, eps, name), at, v)
         assert_within(found[0], direct[0], eps * size + ROUNDING * (size + direct[0]))
         assert_within(found[1], direct[1], (eps + ROUNDING) * pairs)
         assert_within(found[2], direct[2], max(eps, 1e-6) * span)
@@ -196,30 +181,12 @@ def random_levels(n_rows: int, n_levels: int, graph: Any = "full") -> tuple:
 
 
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
-def test_an_offset_of_a_vector_costs_halves_no_digits(kind, monkeypatch):
-    make_plan(monkeypatch, "halves")
-    levels, scores, generator = random_levels(400, 5)
-    v = np.round(1024.0 * generator.normal(size=400)) / 1024.0  # Exact after the offset.
-    bound, pairs = boxed(levels, kind, 1e-9), sum(levels.wins_and_losses())
-    for order in (1, 2):
-        near, far = np.zeros((2, 400))
-        for each in bound.derivatives(order, scores):
-            each.product(v, near)
-            each.product(v + 2.0**20, far)
-        assert np.abs(near).max() > 1.0
-        assert_within(far, near, 1e-12 * pairs * np.ptp(v))
-
-
-@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
 @pytest.mark.parametrize("n_levels", [2, 6, 900])
 def test_gradient_and_products_are_the_differences(kind, n_levels):
     levels, scores, generator = random_levels(1500, n_levels)
     bound = boxed(levels, kind, 1e-12)
     towards, step = generator.normal(size=scores.size), 1e-4
-    (below, down), (above, up) = (
-        (bound.value_and_gradient(scores + side * step * towards, g := np.zeros(1500)), g)
-        for side in (-1, 1)
-    )
+    (below, down), (above, up) = (bound.at(scores + side * step * towards)[:2] for side in (-1, 1))
     slope = results(bound, scores, towards)[1] @ towards
     assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-6)
     product = results(bound, scores, towards)[2]
@@ -263,7 +230,6 @@ def test_a_query_need_not_be_one_run_of_rows():
     runs, mixed = Levels.build(y, qid), Levels.build(y[order], qid[order])
     wanted = results(boxed(runs, PROBIT, 1e-8), scores, scores)
     found = results(boxed(mixed, PROBIT, 1e-8), scores[order], scores[order])
-    assert isinstance(boxed(runs, PROBIT, 1e-8).parts[0].plan.rows, slice)
     assert found[0] == pytest.approx(wanted[0], rel=1e-12)
     for moved, stayed in zip(found[1:], wanted[1:], strict=True):
         np.testing.assert_allclose(moved, stayed[order], atol=1e-11 * np.abs(stayed).max())
@@ -273,10 +239,9 @@ def test_only_the_queries_asked_for_are_summed():
     generator = np.random.default_rng(6)
     y, scores = generator.integers(0, 3, 900) * 1.0, generator.normal(size=900)
     levels = Levels.build(y, np.arange(900) % 3)
-    gradient = np.ones(900)
-    BoxedQueries(levels, np.array([1]), LOGISTIC, 1e-6).value_and_gradient(scores, gradient)
-    assert (gradient[np.arange(900) % 3 != 1] == 1.0).all()
-    assert (gradient[1::3] != 1.0).all()
+    gradient = SigmoidSum(levels, LOGISTIC, {"boxes": np.array([1])}, 1e-6).at(scores).gradient
+    assert (gradient[np.arange(900) % 3 != 1] == 0.0).all()
+    assert (gradient[1::3] != 0.0).all()
 
 
 @pytest.mark.parametrize("algorithm", ["boxes", "direct"])
@@ -287,20 +252,6 @@ def test_a_curvature_outlives_its_scores(algorithm):
     before = curvature.matvec(v)
     scores += 1.0 + generator.normal(size=2000)
     assert (before == curvature.matvec(v)).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_forty_levels_of_fifty_rows_equal_halving(kind):
-    generator = np.random.default_rng(7)
-    y, scores = np.arange(2000) % 40 * 1.0, scores_of(kind, 2000, generator)
-    levels = Levels.build(y)
-    found = results(boxed(levels, LOGISTIC, 1e-10), scores, np.sin(scores))
-    with pytest.MonkeyPatch.context() as patch:
-        make_plan(patch, "halves")
-        wanted = results(boxed(levels, LOGISTIC, 1e-10), scores, np.sin(scores))
-    assert found[0] == pytest.approx(wanted[0], rel=1e-9)
-    for one, other in zip(found[1:], wanted[1:], strict=True):
-        np.testing.assert_allclose(one, other, atol=3e-6 * 2000)
 
 
 def test_sums_of_unequal_weights_lose_no_digits():

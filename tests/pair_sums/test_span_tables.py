@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from pairrank.compiled._lane_series import LANES, STEP
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums import costs
+from pairrank.compiled.spans import PIECE, STEP, VECTOR
 from pairrank.pair_sums.plan import divide_queries
 from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID
 from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, span_tables
@@ -43,8 +42,7 @@ def test_wider_intervals_and_smaller_errors_take_more_terms():
 def test_degrees_fill_whole_steps_of_the_compiled_series():
     degrees = span_tables(PROFILES[PROBIT], 1e-6).degrees
     assert (degrees % STEP == 0).all()
-    assert MOST_TERMS % (2 * LANES) == 0
-    assert costs.VECTOR == LANES
+    assert PIECE % VECTOR == MOST_TERMS % STEP == 0
 
 
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])

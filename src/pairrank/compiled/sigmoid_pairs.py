@@ -1,303 +1,256 @@
-"""Sigmoidal sums pair by pair, for queries with few pairs and for pairs that fast sums leave out.
+"""Sigmoidal sums pair by pair, for any order graph, weights and scores.
 
-Legend: s scores, w row weights, k = phi'(d) or phi''(d), share = S(-d) = -phi'(d). Loops over a
-block of less preferred rows run over whole vectors of eight and mask the rows beyond the block: in
-blocks of a few rows, a loop over the remainder would cost more than the vectors.
+Legend: s scores, k = phi'(d) or phi''(d) of the margin d = s_i - s_j of a winner i over a loser j,
+share = S(-d) = -phi'(d), a = exp(s - the highest score), w and u weights of winners and of losers.
+Loops over losers run over whole vectors of eight and mask what lies beyond: for a few rows, a loop
+over the remainder would cost more.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from pairrank.compiled._jit import compiled, compiled_reassociating, inlined_reassociating
-from pairrank.compiled.sigmoid import curvature_at, decay, share_and_cost, share_at
+from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, decay, share_and_cost, share_at
 
 VECTOR = 8
-ALL_LOWER, EARLIER = -1, -2
-"""Instead of edges: every group is preferred to all lower ones of the job, or the later rows of
-every group to its earlier ones."""
-_NEAR_SPREAD = 170.0
-"""Logistic scores of a job that spread no further need no exponential per pair: a product of four
-numbers up to 1 + exp(170) does not overflow."""
-_COLUMNS = 900
-"""Products of up to this many factors below 2 do not overflow."""
-_EXPONENT_BITS, _BIAS = 52, 1023
-_MANTISSA, _ONE = (1 << 52) - 1, 1023 << 52
-"""The bits of a float: its mantissa's, and those of 1.0."""
+NEAR_SPREAD = 170.0
+"""Logistic scores of a job that spread no further need no exponential per pair."""
+_FACTORS = 900
+"""A product of so many factors of at least 1/2 is a normal number."""
+_COLUMNS = 450
+"""Winners meet so many losers at once: two winners give at most `_FACTORS` factors."""
 _ROWS = 64
-"""The sums that this many preferred rows give to others are kept apart, to keep rounding small."""
+"""The sums that this many winners give to losers are kept apart, to keep rounding small."""
+
+
+@compiled_reassociating
+def _near_gradients(begin, end, at, stop, ends, s, a, own, others, product, n_factors):
+    """Add the logistic gradients of the pairs of winners from `begin` to `end`; weights are 1.
+
+    Winner i is paired with the rows from `at` to ends[i], or to `stop` if that comes first. Shares
+    are subtracted from `own` and added to `others`. Two winners at once share a division: the
+    inverse of the product of both sums of a gives each. Return a part of the cost, and the product
+    (at least 2**-_FACTORS) and the number of factors of which the rest is the logarithm.
+    """
+    s_j, a_j, others = s[at:], a[at:], others[at:]
+    cost = 0.0
+    for i in range(begin, end, 2):
+        i1 = min(i + 1, end - 1)
+        n0 = max(min(ends[i], stop) - at, 0)
+        n1 = max(min(ends[i1], stop) - at, 0) if i1 > i else 0
+        n_factors += n0 + n1
+        if n_factors > _FACTORS:
+            cost -= math.log(product)
+            product, n_factors = 1.0, n0 + n1
+        s0, s1, a0, a1 = s[i], s[i1], a[i], a[i1]
+        sum0, sum1, ramp, part = 0.0, 0.0, 0.0, 1.0
+        for j in range((max(n0, n1) + VECTOR - 1) // VECTOR * VECTOR):
+            x = a_j[j]
+            inverse = x / ((a0 + x) * (a1 + x))
+            share0 = (a1 + x) * inverse if j < n0 else 0.0
+            share1 = (a0 + x) * inverse if j < n1 else 0.0
+            sum0 += share0
+            sum1 += share1
+            others[j] += share0 + share1
+            part *= max(share0, 1.0 - share0) * max(share1, 1.0 - share1)
+            over0 = max(s_j[j] - s0, 0.0) if j < n0 else 0.0
+            over1 = max(s_j[j] - s1, 0.0) if j < n1 else 0.0
+            ramp += over0 + over1
+        own[i] -= sum0
+        own[i1] -= sum1
+        cost += ramp
+        product *= part
+    return cost, product, n_factors
+
+
+@compiled_reassociating
+def _gradients(kind, begin, end, at, stop, ends, s, win, lose, own, others):
+    """Do the same for any scores, weights and loss; return the cost."""
+    s_j, lose_j, others = s[at:], lose[at:], others[at:]
+    cost = 0.0
+    for i in range(begin, end):
+        n = max(min(ends[i], stop) - at, 0)
+        s_i, win_i, total, costs = s[i], win[i], 0.0, 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            share, phi = share_and_cost(kind, s_i - s_j[j] if j < n else 0.0)
+            weight = lose_j[j] if j < n else 0.0
+            total += weight * share
+            costs += weight * phi
+            others[j] += win_i * share if j < n else 0.0
+        own[i] -= total
+        cost += win_i * costs
+    return cost
+
+
+@compiled_reassociating
+def _near_products(order, alone, begin, end, at, stop, ends, a, win, lose, v, own, others):
+    """Add the sums of k (v_i - v_j) over logistic pairs; `alone` is 1 for k alone (v is 0)."""
+    a_j, lose_j, v_j, others = a[at:], lose[at:], v[at:], others[at:]
+    for i in range(begin, end, 2):
+        i1 = min(i + 1, end - 1)
+        n0 = max(min(ends[i], stop) - at, 0)
+        n1 = max(min(ends[i1], stop) - at, 0) if i1 > i else 0
+        a0, a1, w0, w1 = a[i], a[i1], win[i], win[i1]
+        v0, v1, sum0, sum1 = alone + v[i], alone + v[i1], 0.0, 0.0
+        for j in range((max(n0, n1) + VECTOR - 1) // VECTOR * VECTOR):
+            x = a_j[j]
+            inverse = 1.0 / ((a0 + x) * (a1 + x))
+            of0, of1 = inverse * (a1 + x), inverse * (a0 + x)
+            share0 = x * of0 if j < n0 else 0.0
+            share1 = x * of1 if j < n1 else 0.0
+            part0 = (-share0 if order == 1 else (a0 * of0) * share0) * (v0 - v_j[j])
+            part1 = (-share1 if order == 1 else (a1 * of1) * share1) * (v1 - v_j[j])
+            sum0 += lose_j[j] * part0
+            sum1 += lose_j[j] * part1
+            others[j] += w0 * part0 + w1 * part1
+        own[i] += sum0
+        own[i1] += sum1
+
+
+@compiled_reassociating
+def _products(kind, order, alone, begin, end, at, stop, ends, s, win, lose, v, own, others):
+    """Do the same for any scores and loss."""
+    s_j, lose_j, v_j, others = s[at:], lose[at:], v[at:], others[at:]
+    for i in range(begin, end):
+        n = max(min(ends[i], stop) - at, 0)
+        s_i, win_i, v_i, total = s[i], win[i], alone + v[i], 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            d = s_i - s_j[j] if j < n else 0.0
+            k = -share_at(kind, d) if order == 1 else curvature_at(kind, d)
+            part = k * (v_i - v_j[j]) if j < n else 0.0
+            total += lose_j[j] * part
+            others[j] += win_i * part
+        own[i] += total
+
+
+@compiled
+def _gather(values, rows, default, out):
+    """Write the values of rows, or a default if there are none; and to the vector after them."""
+    for k in range(len(rows)):
+        out[k] = values[rows[k]] if len(values) else default
+    out[len(rows) :] = 0.0
+
+
+@compiled
+def _copy(values, first, end, default, out):
+    """Write values[first:end], or a default if there are none; and to the vector after them."""
+    for k in range(end - first):
+        out[k] = values[first + k] if len(values) else default
+    out[end - first :] = 0.0
 
 
 @inlined_reassociating
-def _split(value):
-    """Return the exponent of a float of at least 1, and its mantissa, at least 1 and below 2."""
-    bits = np.float64(value).view(np.int64)
-    return (bits >> _EXPONENT_BITS) - _BIAS, np.int64((bits & _MANTISSA) | _ONE).view(np.float64)
+def _exponentials(s, a):
+    """Write exp(s - the highest score); return the spread of the scores."""
+    lowest, highest = s[0], s[0]
+    for k in range(1, len(s)):
+        lowest = min(lowest, s[k])
+        highest = max(highest, s[k])
+    for k in range(len(s)):
+        a[k] = decay(highest - s[k])
+    return highest - lowest
 
 
-@compiled_reassociating
-def _gradient_near(begin, to, at, stop, ends, a, sums, product):
-    """Add the logistic gradients of preferred rows' pairs with earlier rows; row weights 1.
-
-    Row i, from `begin` to `to`, is paired with the rows from `at` to ends[i], or to `stop` if that
-    comes first. Gradients are added to sums[0] at row i, to sums[1] at the others. With
-    x = a_j/a_i, the share is x/(1 + x) and phi is log(1 + x). Four rows at once share a division:
-    the inverse of the product of their 1 + x gives each. Return an exponent and a product between 1
-    and 2: phi is exponent * log 2 + log(product), the product given in `product` included.
-    """
-    own, others, a_j = sums[0], sums[1, at:], a[at:]
-    exponent = 0
-    for i in range(begin, to, 4):
-        b0 = 1.0 / a[i]
-        b1 = 1.0 / a[i + 1] if i + 1 < to else 0.0
-        b2 = 1.0 / a[i + 2] if i + 2 < to else 0.0
-        b3 = 1.0 / a[i + 3] if i + 3 < to else 0.0
-        n0 = min(np.int64(ends[i]), stop) - at
-        n1 = min(np.int64(ends[i + 1]), stop) - at if i + 1 < to else 0
-        n2 = min(np.int64(ends[i + 2]), stop) - at if i + 2 < to else 0
-        n3 = min(np.int64(ends[i + 3]), stop) - at if i + 3 < to else 0
-        n = max(max(n0, n1), max(n2, n3))
-        sum0, sum1, sum2, sum3, part, whole = 0.0, 0.0, 0.0, 0.0, 1.0, 0
-        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
-            x0 = a_j[j] * b0 if j < n0 else 0.0
-            x1 = a_j[j] * b1 if j < n1 else 0.0
-            x2 = a_j[j] * b2 if j < n2 else 0.0
-            x3 = a_j[j] * b3 if j < n3 else 0.0
-            left, right = (1.0 + x0) * (1.0 + x1), (1.0 + x2) * (1.0 + x3)
-            factor = left * right
-            inverse = 1.0 / factor
-            of_left, of_right = inverse * right, inverse * left
-            share0, share1 = x0 * ((1.0 + x1) * of_left), x1 * ((1.0 + x0) * of_left)
-            share2, share3 = x2 * ((1.0 + x3) * of_right), x3 * ((1.0 + x2) * of_right)
-            sum0 += share0
-            sum1 += share1
-            sum2 += share2
-            sum3 += share3
-            others[j] += (share0 + share1) + (share2 + share3)
-            power, mantissa = _split(factor)
-            whole += power
-            part *= mantissa
-        own[i] -= sum0
-        if i + 1 < to:
-            own[i + 1] -= sum1
-        if i + 2 < to:
-            own[i + 2] -= sum2
-        if i + 3 < to:
-            own[i + 3] -= sum3
-        power, part = _split(part)
-        other, product = _split(product * part)
-        exponent += whole + power + other
-    return exponent, product
-
-
-@compiled_reassociating
-def _gradient(kind, begin, to, at, n_rows, within, scores, weights, sums):
-    """Do the same for any scores, weights and loss; return the value."""
-    own, others, s_j, w_j = sums[0], sums[1, at:], scores[at:], weights[at:]
-    value = 0.0
-    for i in range(begin, to):
-        n = min(n_rows, i - at) if within else n_rows
-        s_i, w_i = scores[i], weights[i]
-        total, costs = 0.0, 0.0
-        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
-            d = s_i - s_j[j] if j < n else 0.0
-            share, cost = share_and_cost(kind, d)
-            w = w_j[j] if j < n else 0.0
-            total += w * share
-            others[j] += w_i * share if j < n else 0.0
-            costs += w * cost
-        own[i] -= total
-        value += w_i * costs
-    return value
-
-
-@compiled_reassociating
-def _product_near(order, alone, sign, begin, to, at, n_rows, within, a, weights, v, sums):
-    """Add the sums of k (v_i - v_j) over logistic pairs, as `_gradient_near` adds gradients.
-
-    `alone` is 0, or 1 for k alone (then v is 0); `sign` is that of the other row's part.
-    """
-    own, others, a_j, w_j, v_j = sums[0], sums[1, at:], a[at:], weights[at:], v[at:]
-    for i in range(begin, to):
-        n = min(n_rows, i - at) if within else n_rows
-        a_i, w_i, v_i = a[i], sign * weights[i], alone + v[i]
-        total = 0.0
-        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
-            inverse = 1.0 / (a_i + a_j[j]) if j < n else 0.0
-            share = a_j[j] * inverse
-            part = (-share if order == 1 else (a_i * inverse) * share) * (v_i - v_j[j])
-            total += w_j[j] * part
-            others[j] += w_i * part
-        own[i] += total
-
-
-@compiled_reassociating
-def _product(kind, order, alone, sign, begin, to, at, n_rows, within, scores, weights, v, sums):
-    """Do the same for any scores and loss."""
-    own, others, s_j, w_j, v_j = sums[0], sums[1, at:], scores[at:], weights[at:], v[at:]
-    for i in range(begin, to):
-        n = min(n_rows, i - at) if within else n_rows
-        s_i, w_i, v_i = scores[i], sign * weights[i], alone + v[i]
-        total = 0.0
-        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
-            d = s_i - s_j[j]
-            k = -share_at(kind, d) if order == 1 else curvature_at(kind, d)
-            part = k * (v_i - v_j[j])
-            total += w_j[j] * part if j < n else 0.0
-            others[j] += w_i * part if j < n else 0.0
-        own[i] += total
-
-
-@compiled
-def _block(jobs, job, block, edges, group_start, first):
-    """Return a block of a job: its low rows, from and to, and its high ones, within the job."""
-    low, low_end, high = 0, 0, jobs[job, 0] + block
-    if jobs[job, 2] >= 0:
-        group, high = edges[jobs[job, 2] + block]
-        low, low_end = group_start[group] - first, group_start[group + 1] - first
-    elif jobs[job, 2] == ALL_LOWER:
-        low_end = group_start[high] - first
-    else:
-        low, low_end = group_start[high] - first, group_start[high + 1] - first
-    begin = max(group_start[high] - first, jobs[job, 4])
-    return low, low_end, begin, min(group_start[high + 1] - first, jobs[job, 5])
-
-
-@compiled
-def _gather(first, n, row_of, values, weight, scores, weights, sums):
-    """Bring a query's scores and weights together, zero its sums; return the scores' ends."""
-    lowest, highest = np.inf, -np.inf
-    for k in range(n):
-        scores[k] = values[row_of[first + k]]
-        weights[k] = weight[first + k] if len(weight) else 1.0
-        lowest = min(lowest, scores[k])
-        highest = max(highest, scores[k])
-    for k in range(n, n + VECTOR):
-        scores[k] = weights[k] = 0.0
-    for k in range(n + VECTOR):
-        sums[0, k] = sums[1, k] = 0.0
-    return lowest, highest
-
-
-@compiled_reassociating
-def _exponentials(scores, n, highest, a):
-    """Write exp(s - highest) of each row, and zeros to the vector after them."""
-    for k in range(n):
-        a[k] = decay(highest - scores[k])
-    for k in range(n, n + VECTOR):
-        a[k] = 0.0
-
-
-@compiled
-def _ends(jobs, job, group_start, first, ends):
-    """Write where each row's partners end: for ALL_LOWER and EARLIER before it, else after all."""
-    last = group_start[jobs[job, 1]] - first
-    for group in range(jobs[job, 0], jobs[job, 1]):
-        start = group_start[group] - first
-        for k in range(start, group_start[group + 1] - first):
-            ends[k] = start if jobs[job, 2] == ALL_LOWER else last
-            ends[k] = k if jobs[job, 2] == EARLIER else ends[k]
-
-
-@compiled
-def _settle(sums, low, end):
-    """Add the second row to the first from `low` to `end`, and zero it there."""
+@inlined_reassociating
+def _settle(others, held, low, end):
+    """Add what is held from `low` to `end` to the sums of others, and zero it."""
     for k in range(low, end):
-        sums[0, k] += sums[1, k]
-        sums[1, k] = 0.0
+        others[k] += held[k]
+        held[k] = 0.0
+
+
+@inlined_reassociating
+def _ends(job, group_start, lowest, ends):
+    """Write where the losers of each row end that is preferred to all rows of lower groups."""
+    for group in range(job[0], job[1]):
+        start = group_start[group] - lowest
+        for k in range(start, group_start[group + 1] - lowest):
+            ends[k] = start
 
 
 @compiled
 def add_pairs(
-    kind, order, jobs, scale, edges, group_start, row_of, values, weight, v, work, far, result
+    kind, order, jobs, scale, group_start, run_start, runs, row_of, values, win, lose, v, lowest,
+    work, ends, costs, result,
 ):  # fmt: skip
-    """Add to each row i the sum of w_i w_j k (v_i - v_j) over its pairs; return their value.
+    """Add to each row the sum of its pairs' k (v_i - v_j), weighted; O(pairs).
 
     By `order`, k is the derivative of phi by s_i or its second derivative. With v (n_all,) these
     are the influence and the Hessian product; with an empty v, the sum is of k alone: the gradient
-    (only then there is a value) and the Hessian's diagonal. Costs O(pairs).
+    (only then `costs` (n_jobs,) is written: the jobs' values without their scale) and the Hessian's
+    diagonal.
 
-    kind: of the loss; or None for the logistic without an exponential per pair, which is compiled
-    by itself. That leaves out the jobs of too wide a spread, and sets `far` (n_jobs,) for them.
-    Gradients are then without `weight`.
-
-    jobs (n_jobs, 6) int64: first and last + 1 group; first and last + 1 of its edges, or twice
-    ALL_LOWER or EARLIER; begin and end of the preferred rows that are summed, counted from the
-    job's first row. scale (n_jobs,) is a factor on the pairs of a job. edges
-    (n_edges, 2): (low group, high group). values, v, result (n_all,) are in the user's order;
-    weight (n_rows,) is in layout order, empty if all are 1. work (6, longest job + VECTOR) is
-    scratch memory.
+    jobs (n_jobs, 4): the first group of a job and the last + 1, the first place of its winners and
+    the last + 1. scale (n_jobs,): a factor on its pairs. The rows of group g are at the places from
+    group_start[g] to group_start[g + 1] of the layout. They win over the rows of the ranges
+    runs[run_start[g] : run_start[g + 1]] (begin, end) of places, which are in the same job; or, if
+    there are no `runs`, over all rows of the job before the group. row_of (n_kept,): the rows by
+    place. win, lose (n_kept,): the weights of winners and losers, or empty. values, v, result
+    (n_all,): in the user's order. All jobs are at the places from `lowest` on. work (8, their
+    places + VECTOR), ends (the same,) int64: scratch memory.
     """
     with_value = order == 1 and len(v) == 0
-    alone = 0.0 if len(v) else 1.0
-    sign = -1.0 if order == 2 and len(v) else 1.0
-    total, total_low = 0.0, 0.0
-    scores, weights, a, sums, own_v = work[0], work[1], work[2], work[3:5], work[5]
-    for job in range(len(jobs)):
-        first = group_start[jobs[job, 0]]
-        n = group_start[jobs[job, 1]] - first
-        lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
-        within = jobs[job, 2] == EARLIER
-        by_edge = jobs[job, 2] >= 0
-        n_blocks = jobs[job, 3] - jobs[job, 2] if by_edge else jobs[job, 1] - jobs[job, 0]
-        at_once = False
-        if not with_value:
-            for k in range(n):
-                own_v[k] = v[row_of[first + k]] if len(v) else 0.0
-            for k in range(n, n + VECTOR):
-                own_v[k] = 0.0
-        if kind is None:
-            if not highest - lowest <= _NEAR_SPREAD:
-                far[job] = True
-                continue
-            _exponentials(scores, n, highest, a)
-            if with_value:
-                _ends(jobs, job, group_start, first, own_v)
-                at_once = jobs[job, 2] == ALL_LOWER
-        value, product, exponent = 0.0, 1.0, 0
-        n_held, touched, touched_end = 0, n, 0
-        for block in range(1 if at_once else n_blocks):
-            low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
-            if at_once:
-                low_end = group_start[jobs[job, 1] - 1] - first
-                begin, to = jobs[job, 4], min(jobs[job, 5], n)
-            for at in range(low, low_end, _COLUMNS):
-                here = min(low_end - at, _COLUMNS)
-                for start in range(begin, to, _ROWS):
-                    end = min(start + _ROWS, to)
-                    if kind is None:
-                        if with_value:
-                            power, product = _gradient_near(
-                                start, end, at, at + here, own_v, a, sums, product
+    alone, sign = 0.0 if len(v) else 1.0, -1.0 if order == 2 and len(v) else 1.0
+    s, a, own_v, w, u = work[0], work[1], work[2], work[3], work[4]
+    own, others, held = work[5], work[6], work[7]
+    highest = lowest + len(s) - VECTOR
+    rows = row_of[lowest:highest]
+    _gather(values, rows, 0.0, s)
+    if not with_value:
+        _gather(v, rows, 0.0, own_v)
+    _copy(win, lowest, highest, 1.0, w)
+    _copy(lose, lowest, highest, 1.0, u)
+    own[:], others[:], held[:], a[:] = 0.0, 0.0, 0.0, 0.0
+    by_runs = len(runs) > 0
+    for at_job in range(len(jobs)):
+        job = jobs[at_job]
+        first, last = group_start[job[0]] - lowest, group_start[job[1]] - lowest
+        near = kind == LOGISTIC and not (with_value and len(win)) and last > first
+        if near:
+            near = _exponentials(s[first:last], a[first:last]) <= NEAR_SPREAD
+        if not by_runs:
+            _ends(job, group_start, lowest, ends)
+        value, product, n_factors = 0.0, 1.0, 0
+        for group in range(job[0], job[1] if by_runs else job[0] + 1):
+            begin, stop_rows = job[2] - lowest, job[3] - lowest
+            one, end_of_runs = 0, 1
+            if by_runs:
+                begin = max(group_start[group] - lowest, begin)
+                stop_rows = min(group_start[group + 1] - lowest, stop_rows)
+                one, end_of_runs = run_start[group], run_start[group + 1]
+            for run in range(one, end_of_runs):
+                low, high = first, group_start[job[1] - 1] - lowest
+                if by_runs:
+                    low, high = runs[run, 0] - lowest, runs[run, 1] - lowest
+                    for k in range(begin, stop_rows):
+                        ends[k] = high
+                for at in range(low, high, _COLUMNS):
+                    stop = min(high, at + _COLUMNS)
+                    for start in range(begin, stop_rows, _ROWS):
+                        end = min(start + _ROWS, stop_rows)
+                        if with_value and near:
+                            cost, product, n_factors = _near_gradients(
+                                start, end, at, stop, ends, s, a, own, held, product, n_factors
                             )
-                            exponent += power
+                            value += cost
+                        elif with_value:
+                            value += _gradients(
+                                kind, start, end, at, stop, ends, s, w, u, own, held
+                            )
+                        elif near:
+                            _near_products(
+                                order, alone, start, end, at, stop, ends, a, w, u, own_v, own, held
+                            )
                         else:
-                            _product_near(
-                                order, alone, sign, start, end, at, here, within, a, weights,
-                                own_v, sums,
+                            _products(
+                                kind, order, alone, start, end, at, stop, ends, s, w, u, own_v, own,
+                                held,
                             )  # fmt: skip
-                    elif with_value:
-                        value += _gradient(
-                            kind, start, end, at, here, within, scores, weights, sums
-                        )
-                    else:
-                        _product(
-                            kind, order, alone, sign, start, end, at, here, within, scores, weights,
-                            own_v, sums,
-                        )  # fmt: skip
-                    n_held += end - start
-                    touched, touched_end = min(touched, low), max(touched_end, low_end)
-                    if n_held >= _ROWS:
-                        _settle(sums, touched, touched_end)
-                        n_held, touched, touched_end = 0, n, 0
-        _settle(sums, touched, touched_end)
-        value = scale[job] * (value + exponent * math.log(2.0) + math.log(product))
-        new = total + value
-        back = new - total
-        total_low += (total - (new - back)) + (value - back)
-        total = new
-        for k in range(n):
-            result[row_of[first + k]] += scale[job] * weights[k] * sums[0, k]
-    return total + total_low
+                        _settle(others, held, at, stop)
+        if with_value:
+            costs[at_job] = value - math.log(product)
+        for k in range(first, last):
+            own[k] = scale[at_job] * (w[k] * own[k] + sign * (u[k] * others[k]))
+    for k in range(len(rows)):
+        result[rows[k]] += own[k]

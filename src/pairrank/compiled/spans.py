@@ -1,169 +1,252 @@
-"""Sigmoidal sums of queries of medium size: a Chebyshev series over one interval of scores.
+"""Sigmoidal sums of a query by a Chebyshev series over the interval of its scores.
 
 With u = (s - centre)/radius in [-1, 1], k(s_i - s_j) is a short double series in T_p(u_i) T_q(u_j),
-so the sums over the rows of other levels need only the sums of T_q per level. Eight rows of a level
-are in one vector.
+so the sums over the rows of other bands need only the moments of each band: its sums of T_q. Bands
+fill whole vectors of eight rows and are cut into pieces, whose numbers stay in the cache.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
+from pairrank.compiled._jit import compiled, inlined_reassociating
 
-from pairrank.compiled._jit import compiled
-from pairrank.compiled._lane_series import (
-    LANES,
-    STEP,
-    add_folded_terms,
-    add_spread_back,
-    times_table,
-)
-from pairrank.compiled.box_grid import dot
-from pairrank.compiled.extremes import ends
-from pairrank.compiled.layout import gather
-
-FloatArray = NDArray[np.float64]
+VECTOR = 8
+PIECE = 512
+"""The largest number of rows of a piece, whole vectors."""
+STEP = 4
+"""Numbers of terms are multiples of this one."""
 
 
 @compiled
-def _scatter(rows, factor, weight, sums, known, own_v, result):
-    """Add the sums of a query's rows; see `sums_in_spans`."""
-    if len(known):
-        for k in range(len(rows)):
-            own = known[rows[k]] * own_v[k] - factor * weight[k] * sums[k]
-            sums[k] = own if weight[k] != 0.0 else 0.0
-    else:
-        for k in range(len(rows)):
-            sums[k] = factor * weight[k] * sums[k]
+def ends(values, rows):
+    """Return the least and the greatest value of some whole vectors of rows."""
+    low, other_low = values[rows[0]], values[rows[1]]
+    high, other_high = low, other_low
+    for k in range(0, len(rows), 2):
+        x, y = values[rows[k]], values[rows[k + 1]]
+        low, high = min(low, x), max(high, x)
+        other_low, other_high = min(other_low, y), max(other_high, y)
+    return min(low, other_low), max(high, other_high)
+
+
+@compiled
+def table_of(low, high, least, n_tables):
+    """Return the table for scores from `low` to `high`, or -1 if none covers them."""
+    radius = 0.5 * high - 0.5 * low
+    if not radius <= 2.0 ** (0.5 * (least + n_tables - 1)):
+        return -1
+    if not radius > 2.0 ** (0.5 * least):
+        return 0
+    return min(math.ceil(2.0 * math.log2(radius)) - least, n_tables - 1)
+
+
+@compiled
+def _place(values, rows, centre, per_radius, u):
     for k in range(len(rows)):
-        result[rows[k]] += sums[k]
+        u[k] = (values[rows[k]] - centre) * per_radius
+
+
+@inlined_reassociating
+def _add_four_terms(u, q, last, before, sums):
+    """Add the sums of q times the next four polynomials; keep the last two of each row."""
+    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(u) // VECTOR * VECTOR):
+        x = 2.0 * u[k]
+        t0 = x * last[k] - before[k]
+        t1 = x * t0 - last[k]
+        t2 = x * t1 - t0
+        t3 = x * t2 - t1
+        sum0 += q[k] * t0
+        sum1 += q[k] * t1
+        sum2 += q[k] * t2
+        sum3 += q[k] * t3
+        before[k], last[k] = t2, t3
+    sums[0] += sum0
+    sums[1] += sum1
+    sums[2] += sum2
+    sums[3] += sum3
+
+
+@inlined_reassociating
+def _four_steps_back(u, c0, c1, c2, c3, here, later):
+    """Take four steps of Clenshaw's recurrence at each row, from the coefficient c3 to c0."""
+    for k in range(len(u) // VECTOR * VECTOR):
+        x = 2.0 * u[k]
+        b3 = c3 + x * here[k] - later[k]
+        b2 = c2 + x * b3 - here[k]
+        b1 = c1 + x * b2 - b3
+        here[k], later[k] = c0 + x * b1 - b2, b1
+
+
+@inlined_reassociating
+def _times_table(x, table, degree, result):
+    """Write the products of x with the columns of a table, [q, p], for q and p below `degree`."""
+    out = result[:degree]
+    for p in range(degree):
+        out[p] = 0.0
+    for q in range(0, degree, STEP):
+        x0, x1, x2, x3 = x[q], x[q + 1], x[q + 2], x[q + 3]
+        row0, row1, row2, row3 = table[q], table[q + 1], table[q + 2], table[q + 3]
+        for p in range(degree):
+            out[p] += (x0 * row0[p] + x1 * row1[p]) + (x2 * row2[p] + x3 * row3[p])
+
+
+@inlined_reassociating
+def _dot(x, y, degree):
+    total = 0.0
+    for k in range(degree):
+        total += x[k] * y[k]
+    return total
 
 
 @compiled
-def _weigh(own_v, weight, q):
-    """Subtract from v about its mean, and write the weights times it."""
-    mean = 0.0
-    for k in range(len(q)):
-        mean += own_v[k] / len(q)
-    for k in range(len(q)):
-        own_v[k] -= mean
-        q[k] = weight[k] * own_v[k]
+def _add_to(x, degree, result):
+    for k in range(degree):
+        result[k] += x[k]
 
 
 @compiled
-def _clear(x, y):
-    for k in range(len(x)):
-        x[k] = y[k] = 0.0
+def add_moments(
+    piece_start, piece_band, first_band, rows, weight, values, v, shift, centre, per_radius, degree,
+    work, moments,
+):  # fmt: skip
+    """Add the moments of some pieces to those of their bands, O(rows * degree).
 
-
-@compiled
-def _add(x, y, result):
-    for q in range(len(result)):
-        result[q] = x[q] + y[q]
-
-
-@compiled
-def _collect(moments, n_groups, below, both, size):
-    """Write the sums of the moments of the levels below each level, and of all other levels.
-
-    For the first `size` terms.
+    piece_start (n_pieces + 1,), piece_band (n_pieces,): the places and the band of each piece.
+    rows (n_places,) uint32 and weight (n_places,): bands fill whole vectors; the places after their
+    rows have their first row and the weight 0. moments (n_bands, at least degree): from band
+    `first_band` on. The weights are weight, or with v (n_all,) weight (v - shift).
     """
-    last = n_groups - 1
-    _clear(below[0, :size], both[last, :size])
-    for g in range(last - 1, -1, -1):
-        _add(both[g + 1], moments[g + 1], both[g, :size])
-    for g in range(1, n_groups):
-        _add(below[g - 1], moments[g - 1], below[g, :size])
-        _add(both[g], below[g], both[g, :size])
+    for piece in range(len(piece_band)):
+        first, end = piece_start[piece], piece_start[piece + 1]
+        n = end - first
+        u, last, before = work[0, :n], work[1, :n], work[2, :n]
+        here, q = rows[first:end], weight[first:end]
+        _place(values, here, centre, per_radius, u)
+        for k in range(n):
+            last[k] = u[k]
+            before[k] = 2.0 * u[k] * u[k] - 1.0
+        if len(v):
+            q = work[3, :n]
+            for k in range(n):
+                q[k] = weight[first + k] * (v[here[k]] - shift)
+        sums = moments[piece_band[piece] - first_band]
+        for p in range(0, degree, STEP):
+            _add_four_terms(u, q, last, before, sums[p : p + STEP])
+
+
+@compiled
+def meet(order, with_value, degree, moments, links, first_band, table, cost, below, series):
+    """Write each band's series over the bands that it is compared with; return the value.
+
+    For order 1, the weight of lower bands is subtracted, which turns sums of S into gradients.
+    moments, series (n_bands, at least degree); table, cost (size, size): the coefficients of k and
+    of phi, [q, p] that of T_p(u_i) T_q(u_j); `cost` is used with `with_value` only. links: the
+    bands below and above, as in `Bands.links`, from band `first_band` on. below (2, at least
+    degree): scratch memory. Costs O((bands + links) * degree^2).
+    """
+    n_bands, value = len(moments), 0.0
+    lower, both = below[0], below[1]
+    full = len(links[1]) == 0
+    lower[:degree] = 0.0
+    if full:
+        both[:degree] = 0.0
+        for band in range(n_bands - 1, -1, -1):
+            series[band, :degree] = both[:degree]
+            _add_to(moments[band], degree, both)
+    for band in range(n_bands):
+        if full:
+            _add_to(lower, degree, series[band])
+        else:
+            lower[:degree], series[band, :degree] = 0.0, 0.0
+            at = band + first_band
+            for k in range(links[1][at], links[1][at + 1]):
+                _add_to(moments[links[0][k] - first_band], degree, lower)
+            for k in range(links[3][at], links[3][at + 1]):
+                _add_to(moments[links[2][k] - first_band], degree, series[band])
+            _add_to(lower, degree, series[band])
+        if with_value:
+            _times_table(lower, cost, degree, both)
+            value += _dot(both, moments[band], degree)
+        _times_table(series[band], table, degree, both)
+        if order == 1:
+            both[0] -= lower[0]
+        series[band, :degree] = both[:degree]
+        if full:
+            _add_to(moments[band], degree, lower)
+    return value
+
+
+@compiled
+def add_series(
+    piece_start, piece_band, first_band, rows, weight, values, v, shift, known, factor, centre,
+    per_radius, degree, work, series, result,
+):  # fmt: skip
+    """Add factor * weight times the series of its band at each row of some pieces.
+
+    With v, and those sums as `known` (n_all,), a row gets known (v - shift) less that.
+    """
+    for piece in range(len(piece_band)):
+        first, end = piece_start[piece], piece_start[piece + 1]
+        n = end - first
+        u, here, later = work[0, :n], work[1, :n], work[2, :n]
+        own = rows[first:end]
+        _place(values, own, centre, per_radius, u)
+        here[:], later[:] = 0.0, 0.0
+        c = series[piece_band[piece] - first_band]
+        for p in range(degree - STEP, -1, -STEP):
+            _four_steps_back(u, c[p], c[p + 1], c[p + 2], c[p + 3], here, later)
+        for k in range(n):
+            found = factor * weight[first + k] * (here[k] - u[k] * later[k])
+            if len(v):
+                found = known[own[k]] * (v[own[k]] - shift) - found
+            if weight[first + k] != 0.0:
+                result[own[k]] += found
 
 
 @compiled
 def sums_in_spans(
-    order, query_level, level_start, rows, scale, values, weight, v, known, least, tables, costs,
-    degrees, most, work, of_levels, terms, wide, result,
+    order, with_value, query, query_piece, piece_start, piece_band, rows, scale, values, weight, v,
+    known, least, tables, costs, degrees, links, work, moments, series, below, wide, result,
 ):  # fmt: skip
-    """Add sums of k over the rows of other levels; return the value if there are `costs`.
+    """Add the sums of k over other bands to the rows of some queries; return the value.
 
-    Row i gets scale w_i times the sum over the rows j of other levels of w_j k(s_i - s_j), where k
-    is phi'' for order 2, and for order 1 it is S, less 1 if j is of a lower level. These are the
-    Hessian's diagonal and the gradient. With v, and these sums as `known`, row i gets the same sum
-    of k (v_i - v_j): the Hessian product and the influence. Costs O(rows * degree + levels *
-    degree**2).
+    Row i gets scale w_i times the sum over the rows j that it is compared with of w_j k(s_i - s_j),
+    where k is phi'' for order 2, and for order 1 it is S, less 1 if j is of a lower band. These are
+    the Hessian's diagonal and the gradient. With v, and these sums as `known`, row i gets the same
+    sum of k (v_i - v_j): the Hessian product and the influence.
 
-    query_level (n_queries + 1,), level_start (n_levels + 1,): where the levels of each query and
-    the places of each level begin. rows (n_places,) uint32 (which saves a comparison per row) and
-    weight (n_places,): every level fills whole vectors; the places after its rows have its first
-    row and the weight 0. scale (n_queries,): factors. values, v, known, result (n_all,): in the
-    user's order; `v` and `known` may be empty. tables, costs (n_tables, size, size): coefficients
-    of k and of phi, [t, q, p] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value
-    is not needed. Table t is for radii up to 2**((least + t) / 2) and needs degrees[t] terms. most
-    (n_queries,): the largest number of terms of a query. wide (n_queries,): set for queries that
-    are left out, because no table covers the spread of their scores or they need too many terms.
-
-    Scratch memory, for the largest query: work (5, places); of_levels (3, levels, size), finite
-    numbers; terms (size,).
+    query, query_piece (n_queries + 1,): where the bands of each query (with one entry for its end,
+    as in `Bands.start`) and its pieces begin. tables, costs (n_tables, size, size): see `meet`;
+    table t is for radii up to 2**((least + t) / 2) and needs degrees[t] terms. wide (n_queries,):
+    set for queries that are left out, because no table covers the spread of their scores.
     """
-    moments, below, both = of_levels[0], of_levels[1], of_levels[2]
-    size = tables.shape[1]
-    table, cost = tables.reshape(tables.size), costs.reshape(costs.size)
-    flat_moments = moments.reshape(moments.size)
-    flat_below, flat_both = below.reshape(below.size), both.reshape(both.size)
     total = 0.0
     for at in range(len(scale)):
-        level, n_levels = query_level[at], query_level[at + 1] - query_level[at]
-        first = level_start[level]
-        n = level_start[level + n_levels] - first
-        its_rows, its_weight = rows[first : first + n], weight[first : first + n]
-        s, sums, later = work[0, :n], work[1, :n], work[2, :n]
-        own_v, q = work[3, :n], its_weight
-        gather(values, its_rows, s)
-        lowest, highest = ends(s, terms)
-        radius = 0.5 * highest - 0.5 * lowest
-        if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
+        first, stop = query_piece[at], query_piece[at + 1]
+        own = rows[piece_start[first] : piece_start[stop]]
+        low, high = ends(values, own)
+        t = table_of(low, high, least, len(degrees))
+        if t < 0:
             wide[at] = True
             continue
-        t = 0
-        if radius > 2.0 ** (0.5 * least):
-            t = math.ceil(2.0 * math.log2(radius)) - least
-        t = min(t, len(degrees) - 1)
-        degree = degrees[t]
-        if degree > most[at]:
-            wide[at] = True
-            continue
-        centre, per_radius = 0.5 * lowest + 0.5 * highest, 1.0 / 2.0 ** (0.5 * (least + t))
-        if len(v):
-            gather(v, its_rows, own_v)
-            q = work[4, :n]
-            _weigh(own_v, its_weight, q)
-        for g in range(n_levels):
-            begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
-            for p in range(0, degree, STEP):
-                add_folded_terms(
-                    s, centre, per_radius, q, sums, later, LANES, end, begin, flat_moments,
-                    g * size + p, p == 0,
-                )  # fmt: skip
-        _collect(moments, n_levels, below, both, (degree + 15) // 16 * 16)
-        value = 0.0
-        for g in range(n_levels):
-            begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
-            if len(costs) and g:
-                times_table(flat_below, g * size, degree, cost, t * size**2, size, terms)
-                value += dot(terms[:degree], moments[g, :degree])
-            times_table(flat_both, g * size, degree, table, t * size**2, size, terms)
-            if order == 1:
-                terms[0] -= below[g, 0]
-            for p in range(degree - STEP, -1, -STEP):
-                add_spread_back(
-                    s, centre, per_radius, q, 0.0, sums, later, LANES, end, begin, terms, p,
-                    p == degree - STEP, p == 0,
-                )  # fmt: skip
+        n_bands, degree = query[at + 1] - query[at] - 1, degrees[t]
+        centre, per_radius = 0.5 * low + 0.5 * high, 1.0 / 2.0 ** (0.5 * (least + t))
+        moments[:n_bands, :degree] = 0.0
+        shift = v[own[0]] if len(v) else 0.0
+        pieces, bands = piece_start[first : stop + 1], piece_band[first:stop]
+        add_moments(
+            pieces, bands, query[at], rows, weight, values, v, shift, centre, per_radius, degree,
+            work, moments,
+        )  # fmt: skip
+        value = meet(
+            order, with_value, degree, moments[:n_bands], links, query[at], tables[t], costs[t],
+            below, series,
+        )  # fmt: skip
         total += scale[at] * value
-        _scatter(its_rows, scale[at], its_weight, sums, known, own_v, result)
+        add_series(
+            pieces, bands, query[at], rows, weight, values, v, shift, known, scale[at], centre,
+            per_radius, degree, work, series, result,
+        )  # fmt: skip
     return total
-
-
-def scratch(places: int, levels: int, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return scratch memory for queries of up to so many places and levels."""
-    return np.empty((5, places)), np.zeros((3, levels, size)), np.empty(size)

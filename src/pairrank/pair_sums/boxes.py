@@ -1,245 +1,339 @@
-"""Sigmoidal pair sums of large queries by box sums, in time linear in the rows."""
+"""Sigmoidal pair sums by box sums: the moments of every level, or band of levels, are merged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums import costs
-from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
-from pairrank.pair_sums.box_halves import HalvedQuery
-from pairrank.pair_sums.exact_pairs import sum_of_edges
-from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, PRODUCT_EPS, at_zero, box_rule
-from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
-from pairrank.pair_sums.tied_groups import TiedGroups
+from pairrank.pair_sums.bands import FULL, Bands, Links
+from pairrank.pair_sums.box_sum import Boxes, Moments, meet
+from pairrank.pair_sums.profiles import (
+    COST,
+    DERIVATIVE,
+    LEAST_EPS,
+    PRODUCT_EPS,
+    BoxRule,
+    OutOfRangeError,
+    box_rule,
+)
+from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative
 from pairrank.preferences import Levels
 
-ROUNDING = 1e-15
-"""The rounding of even parts, relative to the sum of the absolute differences."""
-COARSER, LARGEST_DIRECT = 8, 2000
-"""The factor of LARGE_LEVELS where boxes are too many, and the largest level size that it gives."""
-_SAMPLE = 1000
-ROWS_A_BLOCK = 1 << 14
-"""Passes by numpy go over blocks of so many rows, which stay in the cache."""
+
+class CodedRows(NamedTuple):
+    """Some rows of a query; see `LevelBoxes`."""
+
+    scores: FloatArray
+    code: NDArray[np.int32]
+    weight: list[FloatArray]
+    """The weights of winners and of losers, or one for both; empty arrays where all are 1."""
 
 
-class BoxedQueries:
-    """The pairs of some queries of `Levels` under a sigmoidal loss, by box sums.
+class LevelBoxes(ABC):
+    """The sum of a sigmoidal loss over one query in blocks of rows, by the moments of boxes.
 
-    A row's gradient is a sum of S over the rows of other levels, less the weight of the lower ones.
-    Every large level has its own moments, and the sum uses those of the other levels. Successive
-    small levels share a segment: the sum over all its rows, less those within each level
-    (`TiedGroups`). The value of a segment comes from phi(d) = e(d) - d/2 with e even, so it needs
-    no order either.
+    Rows have codes, for levels or bands; those of one code are not compared. Every code has its own
+    boxes on an absolute grid, so the moments of blocks add up. A row's gradient is a sum of S over
+    the rows above it and below it, less the weight of those below.
 
     Every row's gradient is within eps times the weight of its pairs, the value within eps times
     that of all pairs; the bound is `pairrank.pair_sums.profiles.error_bound`. Rounding adds about
-    1e-14 of those weights, and 1e-14 of the value. Scores may be up to 1e305.
+    1e-14 of those weights, and 1e-14 of the value. Scores beyond 1e305, or so far apart that there
+    would be more than `most_moments` numbers, give the value infinity.
 
-    Costs O(rows) and, for each large level, a product of boxes that depends only on the spread of
-    the scores. Where scores lie so far apart that boxes outnumber rows, fewer levels have separate
-    boxes. If that does not suffice, or if even parts would cancel, the levels are halved
-    recursively: O(rows log levels). Memory is 4 bytes per row, and 24 more in queries with small
-    levels; derivatives take 20 bytes per row.
+    Costs O(rows), and a product of some boxes for each box with rows of a code: at most one per
+    row, however far scores lie apart.
+
+    Parameters
+    ----------
+    slope, value : int
+        The codes of the losses that give the derivatives and the value.
+    n_codes : int
+    links : Links
+        The codes below and above each code; see `Bands`.
+    scale : float
+        The factor on all pairs.
+    eps : float
     """
 
-    def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
-        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        large = costs.LARGE_LEVELS[kind]
-        self.parts = [
-            BoxedQuery(levels, query, kind, eps, float(scale[query]), large)
-            for query in queries.tolist()
-        ]
+    most_moments = np.inf
 
-    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, and return the part of the value; threads share the queries."""
-        return sum(threads.run(lambda part: part.value_and_gradient(scores, gradient), self.parts))
+    def __init__(
+        self, slope: int, value: int, n_codes: int, links: Links, scale: float, eps: float
+    ) -> None:
+        self.slope, self.value, self.n_codes = slope, value, n_codes
+        self.links, self.scale, self.eps = links, scale, max(eps, LEAST_EPS)
 
-    def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
-        """Return the derivatives of this order; the scores must not change."""
-        found = threads.run(lambda part: part.derivatives(order, scores), self.parts)
-        return [_ByQuery(found)]
+    @abstractmethod
+    def coded(self, rows: Any) -> CodedRows:
+        """Return the scores, codes and weights of a block's rows."""
+
+    def rule(self, order: int) -> BoxRule:
+        """Return the boxes of the gradient and the value, or those of the Hessian."""
+        if order == 1:
+            return box_rule((DERIVATIVE[1][self.slope], COST[self.value]), self.eps)
+        return box_rule((DERIVATIVE[2][self.slope],), max(self.eps, PRODUCT_EPS))
+
+    def placed(self, order: int, rows: CodedRows) -> Boxes | None:
+        """Return rows in boxes; None where their scores are out of range."""
+        try:
+            return Boxes(self.rule(order), rows.scores, rows.code, self.n_codes)
+        except OutOfRangeError:
+            return None
+
+    def moments(self, placed: Boxes, weight: list[FloatArray]) -> Moments:
+        """Return the moments of placed rows for the weights of each side."""
+        return placed.moments(*weight)
+
+    def summary(self, index: int, rows: Any) -> BoxMoments:
+        """Return the moments of a block's rows; O(rows)."""
+        coded = self.coded(rows)
+        return BoxMoments.of(self, self.placed(1, coded), coded.weight)
+
+    def series(self, order: int, merged: BoxMoments) -> Moments | None:
+        """Return the series of each entry, by side, over the codes below and above its own."""
+        moments = merged.moments
+        if moments is None:
+            return None
+        profile, result = DERIVATIVE[order][self.slope], np.zeros(moments.values.shape)
+        found = meet(
+            self.rule(order), profile, moments, self.n_codes, self.links, lowered=order == 1
+        )
+        for side, each in zip((0, -1), found, strict=True):
+            result[side] += each
+        return Moments(moments.code, moments.keys, result)
+
+    def finish(self, merged: BoxMoments) -> BoxTable:
+        """Return value, error and each box's series."""
+        moments = merged.moments
+        if moments is None:
+            return BoxTable(self, None, np.inf, 0.0)
+        costs, _ = meet(self.rule(1), COST[self.value], moments, self.n_codes, self.links)
+        value = self.scale * float(np.vdot(costs, moments.values[0]))
+        error = self.scale * self.eps * self._pair_weight(moments)
+        return BoxTable(self, self.series(1, merged), value, error)
+
+    def _pair_weight(self, moments: Moments) -> float:
+        """Return the weight of all pairs of codes that are compared."""
+        win, lose = (
+            np.bincount(moments.code, side[:, 0], self.n_codes)
+            for side in (moments.values[0], moments.values[-1])
+        )
+        codes, start = self.links[:2]
+        if not start.size:
+            return float(win[1:] @ np.cumsum(lose)[:-1])
+        return float(np.repeat(win, np.diff(start)) @ lose[codes])
+
+    def sharpen(self) -> bool:
+        """Divide eps by 100, down to 1e-13; False if that is impossible."""
+        if self.eps <= LEAST_EPS:
+            return False
+        self.eps = max(0.01 * self.eps, LEAST_EPS)
+        return True
 
 
-class _ByQuery:
-    """The derivatives of several queries, which threads share."""
+@dataclass(frozen=True, eq=False)
+class BoxMoments:
+    """The moments of some rows; None stands for scores that are out of range."""
 
-    def __init__(self, queries: list[list[Derivative]]) -> None:
-        self._queries = queries
+    moments: Moments | None
+    most: float = np.inf
 
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j)."""
-        self._run(lambda derivative: derivative.product(v, result))
+    @classmethod
+    def of(cls, owner: LevelBoxes, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
+        """Return the moments of placed rows for the weights of each side."""
+        found = None if placed is None else owner.moments(placed, weight)
+        return cls(found, owner.most_moments)._checked()
 
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the sums of k."""
-        self._run(lambda derivative: derivative.diagonal(result))
+    def merged(self, other: BoxMoments) -> BoxMoments:
+        """Return the moments of both sets of rows."""
+        if self.moments is None or other.moments is None:
+            return BoxMoments(None)
+        return BoxMoments(self.moments.merged(other.moments), self.most)._checked()
 
-    def _run(self, add: Callable[[Derivative], None]) -> None:
-        def add_query(derivatives: list[Derivative]) -> None:
-            for derivative in derivatives:
-                add(derivative)
-
-        threads.run(add_query, self._queries)
+    def _checked(self) -> BoxMoments:
+        too_many = self.moments is not None and self.moments.values.size > self.most
+        return BoxMoments(None) if too_many else self
 
 
-class BoxedQuery:
-    """The pairs of one query by box sums, times `scale`.
+@dataclass(frozen=True, eq=False)
+class BoxTable:
+    """Each box's series of its rows' gradients; None where scores are out of range."""
 
-    Levels of at least `large_level` rows have separate boxes.
+    made_by: LevelBoxes
+    series: Moments | None
+    value: float
+    error: float
+
+    @property
+    def gradient_error(self) -> float:
+        """Bound on the sum of the errors of the rows' gradients."""
+        return 2.0 * self.error
+
+    def gradient(self, index: int, rows: Any) -> FloatArray:
+        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
+        return _sums_at(self.made_by, 1, rows, self.series)
+
+    def curvature(self) -> BoxDerivative:
+        """Return the Hessian, to an error of 1e-6 or eps."""
+        return BoxDerivative(self.made_by, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxValues:
+    """The moments of rows, and of their values less `shift`."""
+
+    shift: float
+    ones: BoxMoments
+    moved: BoxMoments
+
+    def merged(self, other: BoxValues) -> BoxValues:
+        """Return the moments of both sets of rows."""
+        moved, ones = other.moved.moments, other.ones.moments
+        if moved is not None and ones is not None:
+            values = moved.values + (other.shift - self.shift) * ones.values
+            moved = Moments(moved.code, moved.keys, values)
+        return BoxValues(
+            self.shift, self.ones.merged(other.ones), self.moved.merged(BoxMoments(moved))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BoxDerivative:
+    """The derivatives k of an order; a product sends the moments of rows and of their values."""
+
+    made_by: LevelBoxes
+    order: int
+
+    def summary(self, index: int, rows: Any, values: FloatArray) -> BoxValues:
+        """Return the moments of these rows and of their values, less a mean of the block's."""
+        owner, coded = self.made_by, self.made_by.coded(rows)
+        placed, shift = owner.placed(self.order, coded), float(values.mean())
+        moved = values - shift
+        of_values = [side * moved if side.size else moved for side in coded.weight]
+        ones, other = (BoxMoments.of(owner, placed, each) for each in (coded.weight, of_values))
+        return BoxValues(shift, ones, other)
+
+    def finish(self, merged: BoxValues) -> BoxProduct:
+        """Return the sums of k, and of those times values."""
+        both = (self.made_by.series(self.order, each) for each in (merged.ones, merged.moved))
+        return BoxProduct(self.made_by, self.order, merged.shift, *both)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProduct:
+    """The sums of k (v_i - v_j): series `one` times values, less that of the partners' values."""
+
+    made_by: LevelBoxes
+    order: int
+    shift: float
+    one: Moments | None
+    less: Moments | None
+
+    def product(self, index: int, rows: Any, values: FloatArray) -> FloatArray:
+        """Return the rows' entries; O(rows)."""
+        coded, result = self.made_by.coded(rows), np.zeros(values.size)
+        placed = self.made_by.placed(self.order, coded)
+        if placed is None or self.one is None or self.less is None:
+            return np.full(values.size, np.nan)
+        for one, less, weight in zip(
+            self.one.at(placed), self.less.at(placed), coded.weight, strict=True
+        ):
+            placed.add(
+                self.made_by.scale, one, weight, result, v=values, shift=self.shift, less=less
+            )
+        return result
+
+    def diagonal(self, index: int, rows: Any) -> FloatArray:
+        """Return the rows' sums of k."""
+        return _sums_at(self.made_by, self.order, rows, self.one)
+
+
+def _sums_at(owner: LevelBoxes, order: int, rows: Any, series: Moments | None) -> FloatArray:
+    """Return the series at the rows, times their weights; NaN where there are none."""
+    coded = owner.coded(rows)
+    placed, result = owner.placed(order, coded), np.zeros(coded.scores.size)
+    if placed is None or series is None:
+        return np.full(result.size, np.nan)
+    for each, weight in zip(series.at(placed), coded.weight, strict=True):
+        placed.add(owner.scale, each, weight, result)
+    return result
+
+
+class BoxedQueries:
+    """The pairs of rows of different bands of some queries, by box sums: each is one block.
+
+    `queries` are places among those of the bands. See `LevelBoxes` for errors and costs. Memory is
+    of the order of the rows, during an evaluation.
     """
 
     def __init__(
-        self, levels: Levels, query: int, kind: int, eps: float, scale: float, large_level: int
+        self, levels: Levels, bands: Bands, kind: int, eps: float, queries: NDArray[np.int64]
     ) -> None:
-        self.kind, self.scale, self._large_level = kind, scale, large_level
-        self._made_of = levels, query, kind, eps, scale
-        self.plan = plan = make_plan(levels, query, large_level, scale)
-        share = SEGMENT_FACTOR if plan.segment.any() else 1.0
-        self.eps = eps / share
-        self.rules = {
-            1: box_rule((DERIVATIVE[1][kind], COST[kind], EVEN[kind]), self.eps),
-            2: box_rule((DERIVATIVE[2][kind],), max(eps, PRODUCT_EPS) / share),
-        }
-        self.singles: list[QuerySum] = []
-        self._ties: TiedGroups | None = None
-        if plan.tied.size:
-            errors = {1: eps * plan.tied_share, 2: max(eps, PRODUCT_EPS) * plan.tied_share}
-            self._ties = TiedGroups(levels, kind, -scale, plan.tied, errors)
-        if plan.small_edges.size:
-            self.singles.append(sum_of_edges(levels, query, kind, scale, plan.small_edges))
-        here = slice(*levels.query_start[query : query + 2])
-        self.row_of = levels.row_of[here]
-        self._squares = float(np.square(plan.segment_weight).sum())
-        self._balance_norm = float(np.abs(plan.balance).sum())
-        self._blocks = threads.blocks(self.row_of.size, ROWS_A_BLOCK)
-        self._halved: HalvedQuery | None = None
-        self._coarser: BoxedQuery | None = None
+        self.parts = [_Query(levels, bands, kind, eps, query) for query in queries.tolist()]
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, and return the part of the value."""
-        plan, kind = self.plan, self.kind
-        grid = BoxGrid(plan, self.rules[1], scores)
-        if not grid.feasible:
-            return self._fallback().value_and_gradient(scores, gradient)
-        linear = 0.0
-        if plan.balance.size:
-            linear, distance = self._linear_part(grid)
-            if not ROUNDING * distance <= self.eps * self._balance_norm:
-                return self._halves().value_and_gradient(scores, gradient)
-        series, value = grid.meet(
-            grid.boxes.moments(plan.weight), DERIVATIVE[1][kind], 1, (COST[kind], EVEN[kind])
-        )
-        grid.add(self.scale, series, gradient)
-        if plan.balance.size:
-            self._subtract_lower(gradient)
-            value -= 0.5 * (linear + at_zero(EVEN[kind]) * self._squares)
-        pairs = sum(part.value_and_gradient(scores, gradient) for part in self.singles)
-        if self._ties:
-            pairs += self._ties.value_and_gradient(scores, gradient)
-        return self.scale * value + pairs
+        value = 0.0
+        for part in self.parts:
+            table = part.finish(part.summary(0, scores))
+            gradient[part.row_of] += table.gradient(0, scores)
+            value += table.value
+        return value
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         """Return the derivatives of this order; the scores must not change."""
-        grid = BoxGrid(self.plan, self.rules[order], scores)
-        if not grid.feasible:
-            return self._fallback().derivatives(order, scores)
-        singles = [each for part in self.singles for each in part.derivatives(order, scores)]
-        ties = [self._ties.derivative(order, scores)] if self._ties else []
-        return [BoxedDerivative(self, order, grid), *ties, *singles]
-
-    def _fallback(self) -> QuerySum:
-        """Return the same pairs for too many boxes: with fewer large levels, or else halved."""
-        larger = COARSER * self._large_level
-        if self._coarser is None and larger <= LARGEST_DIRECT:
-            self._coarser = BoxedQuery(*self._made_of, larger)
-        coarser = self._coarser
-        if coarser is None or coarser.plan.n_codes == self.plan.n_codes:
-            return self._halves()
-        return coarser
-
-    def _halves(self) -> QuerySum:
-        """Return the same pairs halved; these sums do not cancel."""
-        if self._halved is None:
-            self._halved = HalvedQuery(*self._made_of)
-        return self._halved
-
-    def _linear_part(self, grid: BoxGrid) -> tuple[float, float]:
-        """Return the sum of balance * score, and at least the sum of its absolute terms.
-
-        Scores are relative to the middle of their boxes, because the balances sum to 0. If too much
-        could then be lost, they are relative to their mean, and the absolute terms are summed.
-        """
-        scores, balance, keys = grid.scores, self.plan.balance, grid.boxes.keys
-        coarse = self.rules[1].coarse
-        lowest, highest = coarse * keys[0], coarse * (keys[-1] + 1.0)
-        middle, most = 0.5 * (lowest + highest), 0.5 * (highest - lowest)
-        if ROUNDING * most <= self.eps:
-            sums = threads.run(
-                lambda rows: float((scores[rows] - middle) @ balance[rows]), self._blocks
-            )
-            return float(np.sum(sums)), most * self._balance_norm
-        mean = scores.mean()
-
-        def sums_of(rows: slice) -> tuple[float, float]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                terms = (scores[rows] - mean) * balance[rows]
-                return float(terms.sum()), float(np.abs(terms).sum())
-
-        linear, distance = zip(*threads.run(sums_of, self._blocks), strict=True)
-        return float(np.sum(linear)), float(np.sum(distance))
-
-    def _subtract_lower(self, gradient: FloatArray) -> None:
-        """Subtract the part of the gradient that does not depend on the scores."""
-        rows, lower = self.plan.rows, self.plan.lower_weight
-        if not isinstance(rows, slice):
-            gradient[rows] -= lower
-            return
-        here = gradient[rows]
-
-        def subtract(block: slice) -> None:
-            here[block] -= lower[block]
-
-        threads.run(subtract, self._blocks)
+        return [_QueryDerivative(part, order, scores) for part in self.parts]
 
 
-class BoxedDerivative:
-    """The boxes' part of the derivatives of a `BoxedQuery`; sums of k alone are computed once."""
+class _Query(LevelBoxes):
+    """One query in memory; its rows are given by the scores of all rows."""
 
-    def __init__(self, owner: BoxedQuery, order: int, grid: BoxGrid) -> None:
-        self._owner, self._order, self._grid, self._plan = owner, order, grid, owner.plan
-        self._profile = DERIVATIVE[order][owner.kind]
-        self._series, _ = grid.meet(grid.boxes.moments(self._plan.weight), self._profile, order)
+    def __init__(self, levels: Levels, bands: Bands, kind: int, eps: float, query: int) -> None:
+        first, stop = bands.query[query : query + 2].tolist()
+        start = bands.start[first:stop]
+        here, links = slice(start[0], start[-1]), _of_query(bands.links, first, stop)
+        scale = float(bands.scale[query])
+        super().__init__(kind, kind, start.size - 1, links, scale, eps)
+        self.row_of = levels.row_of[here]
+        self._weight = [NONE if levels.weight is None else levels.weight[here]]
+        self._code = np.repeat(np.arange(self.n_codes, dtype=np.int32), np.diff(start))
+
+    def coded(self, rows: FloatArray) -> CodedRows:
+        """Return the scores, codes and weights of the query's rows."""
+        return CodedRows(rows[self.row_of], self._code, self._weight)
+
+
+class _QueryDerivative:
+    """The derivatives of a `_Query` at fixed scores."""
+
+    def __init__(self, owner: _Query, order: int, scores: FloatArray) -> None:
+        self._owner, self._scores, self._derivative = owner, scores, BoxDerivative(owner, order)
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j).
-
-        A mean over some rows is subtracted from v first, so that differences keep their digits.
-        """
-        plan, grid, scale = self._plan, self._grid, self._owner.scale
-        own = np.ascontiguousarray(v[plan.rows])
-        shift = float(own[:: max(1, own.size // _SAMPLE)].mean())
-        if plan.weight.size:
-            moments = grid.boxes.moments(plan.weight * (own - shift))
-        else:
-            moments = grid.boxes.moments(own, shift)
-        less, _ = grid.meet(moments, self._profile, self._order)
-        grid.add(scale, self._series, result, v=own, shift=shift, less=less)
-        weight = plan.segment_weight
-        if self._order == 1 and weight.size:
-            x = v[self._owner.row_of] - shift
-            sizes = np.diff(plan.level_start)
-            below, below_v = (np.repeat(plan.around(w)[0], sizes) for w in (weight, weight * x))
-            result[self._owner.row_of] -= scale * weight * (x * below - below_v)
+        """Add the sums of k (v_i - v_j)."""
+        own = v[self._owner.row_of]
+        table = self._derivative.finish(self._derivative.summary(0, self._scores, own))
+        result[self._owner.row_of] += table.product(0, self._scores, own)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k, of order 2."""
-        plan, scale = self._plan, self._owner.scale
-        self._grid.add(scale, self._series, result)
-        if plan.segment_weight.size:
-            own = at_zero(self._profile) * plan.segment_weight**2
-            result[self._owner.row_of] -= scale * own
+        rows = self._owner.row_of
+        merged = self._derivative.summary(0, self._scores, np.zeros(rows.size))
+        result[rows] += self._derivative.finish(merged).diagonal(0, self._scores)
+
+
+def _of_query(links: Links, first: int, stop: int) -> Links:
+    """Return the links of the bands of one query, by their place in it."""
+    if not links[1].size:
+        return FULL
+    below, above = (begin[first:stop] for begin in (links[1], links[3]))
+    return (
+        links[0][below[0] : below[-1]] - first, below - below[0],
+        links[2][above[0] : above[-1]] - first, above - above[0],
+    )  # fmt: skip

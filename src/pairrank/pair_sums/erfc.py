@@ -80,12 +80,11 @@ def fast_erfc_sum(
 
     Notes
     -----
-    Costs for N sources and M targets: "boxes" O(N + M), about one `expit` per source and target;
+    Costs for N sources and M targets: "boxes" O(N + M);
     "beaulieu" O(p N + p l M), with p = 15 terms at eps 1e-6 and 33 at 1e-13, and at most l = 13
     clusters (the paper has (p l + m) M; here the m clusters above a target are one number);
-    "beaulieu-merged" O(p (N + M)); "direct" O(N M). At 1e6 normal points and eps 1e-6, merged
-    series took 7 times and the paper's series 84 times as long as boxes; see
-    `benchmarks/erfc_sum.py`.
+    "beaulieu-merged" O(p (N + M)); "direct" O(N M). See
+    `benchmarks/erfc_sum.py` for times.
 
     Rounding adds about 1e-14 Q_abs to the error eps Q_abs. The smallest eps is 1e-13 by boxes and
     1e-16 by series. The error of "direct" is 1e-15 Q_abs. The bounds and their proofs are in

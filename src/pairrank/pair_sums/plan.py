@@ -20,7 +20,6 @@ from pairrank._protocols import (
 )
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import costs
 from pairrank.preferences import Differences, Levels, Pairs, Preferences
 
 IntArray = NDArray[np.int64]
@@ -111,22 +110,21 @@ def bind(
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
-    """Return the queries of each part of a sigmoidal sum, by its name in `sigmoid.PARTS`.
+    """Return the queries of each part of a sigmoidal sum, by its name in `SigmoidSum`.
 
     Queries without a pair are left out. Every algorithm but "auto" takes all queries, "auto" gives
-    each query to what costs least: pair by pair, one interval, or boxes.
+    each query to what costs least: pair by pair, or one series.
     """
-    with_pairs = costs.pairs_of_queries(levels) > 0.0
+    from pairrank.pair_sums import costs
+    from pairrank.pair_sums.sigmoid_pairs import pairs_of_queries
+
+    with_pairs = pairs_of_queries(levels) > 0.0
     if pair_sum != "auto":
         return {pair_sum: np.flatnonzero(with_pairs)}
-    direct, boxed = costs.direct_cost(levels, kind), costs.boxed_cost(levels, kind)
-    spanned = costs.spanned_cost(levels)
-    in_spans = (costs.EXACT * spanned < direct) & (spanned < boxed)
-    in_boxes = (boxed < direct) & ~in_spans
+    in_spans = costs.EXACT * costs.spanned_cost(levels, kind) < costs.direct_cost(levels, kind)
     return {
-        "direct": np.flatnonzero(with_pairs & ~in_spans & ~in_boxes),
+        "direct": np.flatnonzero(with_pairs & ~in_spans),
         "spans": np.flatnonzero(with_pairs & in_spans),
-        "boxes": np.flatnonzero(with_pairs & in_boxes),
     }
 
 

@@ -138,18 +138,6 @@ COST = (
 )  # fmt: skip
 """phi of each loss."""
 
-EVEN = (
-    Profile(
-        "even log-sigmoid", lambda d: 0.5 * np.abs(d) + _logistic_bump(d),
-        _logistic_error(-1), _decay, (0.0, -0.5), (0.0, 0.5),
-    ),
-    Profile(
-        "even probit", lambda d: 0.5 * np.abs(d) + _probit_bump(d),
-        _normal_error(-1, _A, 1.0), _probit_tail, (0.0, -0.5), (0.0, 0.5),
-    ),
-)  # fmt: skip
-"""e(d) = phi(d) + d/2, which is even."""
-
 CURVATURE = (
     Profile("sigmoid slope", _logistic_curvature, _logistic_error(1), _decay, _ZERO, _ZERO),
     Profile(
@@ -158,11 +146,6 @@ CURVATURE = (
     ),
 )  # fmt: skip
 """phi'' of each loss."""
-
-
-def at_zero(profile: Profile) -> float:
-    """Return k(0)."""
-    return float(profile.function(np.zeros(1))[0])
 
 
 DERIVATIVE = {1: SIGMOID, 2: CURVATURE}
@@ -175,33 +158,26 @@ ERFC = Profile(
 """The complementary error function of t - z."""
 
 
-FINE_DEGREE = 4
-"""p: moments of a fine box. The compiled loops are unrolled for four."""
 LEAST_EPS = 1e-13
 """The smallest eps: below it, rounding dominates."""
 MOST = 1e305
-"""The largest absolute value of a score: divided by h, 2**-10 or more, it is finite."""
+"""The largest absolute value of a score: divided by H, 2**-10 or more, it is finite."""
 _DEGREES = (4, 6, 8, 10, 12, 14, 16, 20)
 _SPREAD = 16.0
 """The cheapest rule is chosen for scores of this spread."""
+_ROWS = 1000
+"""The rows of a band for which the cheapest rule is chosen."""
 
 
 class BoxRule(NamedTuple):
-    """The widths and degrees of a box sum."""
+    """The width of the boxes of a sum, and their moments."""
 
-    fine: float
-    """h, the width of a fine box, a power of two, so that s/h is exact."""
-    coarse: float
-    """H, the width of a coarse box, a power of two times h."""
+    width: float
+    """H, a power of two, so that s/H is exact."""
     degree: int
-    """P, moments of a coarse box; a fine box has `FINE_DEGREE`."""
+    """P, the number of moments of a box."""
     near: int
-    """W: coarse boxes further apart than this use the limits of k."""
-
-    @property
-    def children(self) -> int:
-        """The number of fine boxes in a coarse one."""
-        return round(self.coarse / self.fine)
+    """W: boxes further apart than this use the limits of k."""
 
 
 @functools.cache
@@ -213,36 +189,27 @@ def lebesgue(n: int) -> float:
 def error_bound(rule: BoxRule, profile: Profile) -> float:
     """Return a bound on the error of a box sum, as a multiple of the sum of abs(weights).
 
-    Let I be interpolation at the p Chebyshev nodes of the fine box of the target (It) and of the
-    source (Iz), J likewise at the P nodes of the coarse boxes. Near boxes replace k(t - z) by
-    It Iz Jt Jz k, far ones by the limit of k, which interpolation reproduces (it is affine).
-    With L_p the Lebesgue constant, |I| <= L_p, and E_p(h) the error of one interpolation,
+    Let J be interpolation at the P Chebyshev nodes of the box of the target (Jt) and of the source
+    (Jz). Near boxes replace k(t - z) by Jt Jz k, far ones by the limit of k, which interpolation
+    reproduces (it is affine). With L_P the Lebesgue constant, |J| <= L_P, and E_P(H) the error of
+    one interpolation,
 
-        |k - It Iz k| <= |k - It k| + |It (k - Iz k)| <= (1 + L_p) E_p(h),
-        |It Iz (k - Jt Jz k)| <= L_p^2 (1 + L_P) E_P(H),
+        |k - Jt Jz k| <= |k - Jt k| + |Jt (k - Jz k)| <= (1 + L_P) E_P(H),
 
-    so the error of the sum is at most sum |q| times
+    so the error of the sum is at most sum |q| times (1 + L_P) E_P(H) + tail(W H).
 
-        (1 + L_p) E_p(h) + L_p^2 (1 + L_P) E_P(H) + tail(W H).
-
-    Sums without fine boxes have (1 + L_P) E_P(H) + tail(W H), which is less. The error of one
-    interpolation is at most 2 (h/4)^p / p! times the greatest p-th derivative: for the logistic S,
-    with x = h/(4 pi) and lam(n) the sum of (2k-1)^-n, it is (4/pi) x^p lam(p+1), for its integral
-    (4/p) x^p lam(p), for its derivative 4 (p+1)/pi^2 x^p lam(p+2); for Phi(a d), with y = a h/4, it
-    is 0.867 y^p sqrt((p-1)!)/p!, for its integral and derivative 0.867/a y^p sqrt((p-2)!)/p! and
-    0.867 a y^p / sqrt(p!) (Cramer's bound), for erfc twice that of Phi with a = sqrt(2).
+    The error of one interpolation is at most 2 (H/4)^P / P! times the greatest P-th derivative: for
+    the logistic S, with x = H/(4 pi) and lam(n) the sum of (2k-1)^-n, it is (4/pi) x^P lam(P+1),
+    for its integral (4/P) x^P lam(P), for its derivative 4 (P+1)/pi^2 x^P lam(P+2); for Phi(a d),
+    with y = a H/4, it is 0.867 y^P sqrt((P-1)!)/P!, for its integral and derivative
+    0.867/a y^P sqrt((P-2)!)/P! and 0.867 a y^P / sqrt(P!) (Cramer's bound), for erfc twice that of
+    Phi with a = sqrt(2).
 
     Rounding adds about 1e-14 times the sum of abs(weights) and that of the absolute terms; terms
     that grow with t - z, across empty boxes, add one rounding per box.
     """
-    p, tail = FINE_DEGREE, profile.tail(rule.near * rule.coarse)
-    fine = (1.0 + lebesgue(p)) * profile.degree_error(p, rule.fine)
-    return fine + _coarse_error(rule.degree, rule.coarse, profile) + tail
-
-
-def _coarse_error(degree: int, width: float, profile: Profile) -> float:
-    factor = lebesgue(FINE_DEGREE) ** 2 * (1.0 + lebesgue(degree))
-    return factor * profile.degree_error(degree, width)
+    near = (1.0 + lebesgue(rule.degree)) * profile.degree_error(rule.degree, rule.width)
+    return near + profile.tail(rule.near * rule.width)
 
 
 @functools.lru_cache(maxsize=256)
@@ -255,29 +222,19 @@ def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
     distance = 1.0
     while max(profile.tail(distance) for profile in profiles) > 0.05 * eps:
         distance += 0.25
-    best, least = None, math.inf
-    for fine_log in range(-10, 3):
-        fine = 2.0**fine_log
-        share = (1.0 + lebesgue(FINE_DEGREE)) * max(
-            profile.degree_error(FINE_DEGREE, fine) for profile in profiles
-        )
-        if share > 0.95 * eps:
-            break
-        for degree in _DEGREES:
-            for coarse_log in range(fine_log, 5):
-                coarse = 2.0**coarse_log
-                rule = BoxRule(fine, coarse, degree, math.ceil(distance / coarse))
-                if (cost := _cost(rule)) >= least:
-                    continue
-                rest = max(_coarse_error(degree, coarse, profile) for profile in profiles)
-                if share + rest <= 0.95 * eps:
-                    best, least = rule, cost
-    assert best is not None
-    return best
+    rules = (
+        BoxRule(2.0**power, degree, math.ceil(distance / 2.0**power))
+        for power in range(-10, 5)
+        for degree in _DEGREES
+    )
+    return min(
+        (rule for rule in rules if max(error_bound(rule, each) for each in profiles) <= eps),
+        key=_cost,
+    )
 
 
 def _cost(rule: BoxRule) -> float:
-    """Return the approximate nanoseconds of the part that does not depend on the rows."""
-    boxes = _SPREAD / rule.coarse + 1.0
+    """Return the approximate nanoseconds of a band."""
+    boxes = _SPREAD / rule.width + 1.0
     product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2 * 0.1
-    return product + boxes * rule.children * (4.0 + rule.degree)
+    return product + _ROWS * rule.degree

@@ -2,63 +2,53 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
-from pairrank.pair_sums.profiles import LEAST_EPS, MOST, OutOfRangeError
-from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
+from pairrank.pair_sums.bands import Bands, make_bands
+from pairrank.pair_sums.profiles import LEAST_EPS, MOST
+from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum, SigmoidPairs, jobs_of_queries
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
 KINDS = {"logistic": LOGISTIC, "probit": PROBIT}
-PARTS = {
-    "direct": ("exact_pairs", "SigmoidPairs"),
-    "spans": ("spans", "SpannedQueries"),
-    "boxes": ("boxes", "BoxedQueries"),
-    "beaulieu": ("papers.beaulieu_queries", "BeaulieuQueries"),
-}
-"""Where the parts of a sum are defined: queries pair by pair, in one interval, by boxes, ..."""
+PAPER_ROWS = 200
+"""The rows of a band of Beaulieu's series, which costs a sum per row for every other band."""
 
 
 class SigmoidSum(BoundSum):
     """The sum of a sigmoidal loss over the preferences of `Levels`.
 
-    `kind` is LOGISTIC or PROBIT, `queries` has those of each part of the sum by its name in
-    `PARTS`. A row's gradient may be off by `eps` times the weight of its pairs. `error` is 0 if all
-    queries are summed pair by pair; the parts state their rounding. Costs O(rows) for queries by
-    boxes or in one interval (`SpannedQueries`), and O(pairs) for others.
+    `kind` is LOGISTIC or PROBIT. `queries` has those that are summed pair by pair ("direct"), by
+    one series each ("spans"), by box sums ("boxes") or by Beaulieu's series ("beaulieu"). The pairs
+    that fast sums leave out, see `Bands`, are summed pair by pair too. A row's gradient may be off
+    by `eps` times the weight of its pairs. `error` is 0 if all queries are summed pair by pair; the
+    parts state their rounding. Costs O(rows) for queries by series or boxes, and O(pairs) for
+    others.
     """
 
     def __init__(self, levels: Levels, kind: int, queries: dict[str, IntArray], eps: float) -> None:
         self.levels, self.kind, self.eps, self.n_rows = levels, kind, eps, levels.n_rows
         self.queries = {name: chosen for name, chosen in queries.items() if chosen.size}
-        boxed = self.queries.get("boxes", np.empty(0, dtype=np.int64))
-        n_boxed = int(np.diff(levels.query_start)[boxed].sum())
-        self._boxes_check = len(self.queries) == 1 and n_boxed == self.n_rows > 0
-        self._pairs = self._bind("direct") if "direct" in self.queries else None
+        direct = self.queries.get("direct")
+        jobs = [] if direct is None else [jobs_of_queries(levels, direct)]
+        self._bands = {
+            name: make_bands(levels, chosen, PAPER_ROWS if name == "beaulieu" else None)
+            for name, chosen in self.queries.items()
+            if name != "direct"
+        }
+        jobs += [bands.within for bands in self._bands.values()]
+        self._pairs = [SigmoidPairs(levels, kind, each) for each in jobs if len(each.groups)]
         self._bind_parts()
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         gradient = np.zeros(scores.size)
-        try:
-            value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
-        except OutOfRangeError:
-            return np.inf, np.full(scores.size, np.nan)
+        value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
         return float(value), gradient
-
-    def _in_range(self, scores: FloatArray) -> bool:
-        """Return whether all scores can be summed, or True if box sums of all rows check that.
-
-        They need the least and the greatest score anyway, and a pass over the scores is a tenth of
-        their cost.
-        """
-        return self._boxes_check or super()._in_range(scores)
 
     def sharpen(self) -> bool:
         """Divide eps by 100, down to 1e-13; False if that is impossible."""
@@ -89,17 +79,26 @@ class SigmoidSum(BoundSum):
         return [each for part in self._parts for each in part.derivatives(order, scores)]
 
     def _bind_parts(self) -> None:
-        fast = [self._bind(name) for name in self.queries if name != "direct"]
-        self._parts = fast if self._pairs is None else [self._pairs, *fast]
+        fast = [self._bind(name, bands) for name, bands in self._bands.items()]
+        self._parts = [*self._pairs, *fast]
         self.error = self.eps * self.levels.total_weight if fast else 0.0
         if fast:
             self.most = MOST
 
-    def _bind(self, name: str) -> QuerySum:
-        """Import and return the part of this name."""
-        module, attribute = PARTS[name]
-        part = getattr(importlib.import_module(f"pairrank.pair_sums.{module}"), attribute)
-        return part(self.levels, self.queries[name], self.kind, self.eps)
+    def _bind(self, name: str, bands: Bands) -> QuerySum:
+        """Return the part of this name; modules are imported when they are needed."""
+        if name == "boxes":
+            from pairrank.pair_sums.boxes import BoxedQueries
+
+            every = np.arange(bands.scale.size)
+            return BoxedQueries(self.levels, bands, self.kind, self.eps, every)
+        if name == "beaulieu":
+            from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+
+            return BeaulieuQueries(self.levels, bands, self.kind, self.eps)
+        from pairrank.pair_sums.spans import SpannedQueries
+
+        return SpannedQueries(self.levels, bands, self.kind, self.eps)
 
 
 class SigmoidCurvature(OneByOne):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled._lane_series import STEP
+from pairrank.compiled.spans import STEP
 from pairrank.pair_sums.profiles import Profile
 
 IntArray = NDArray[np.int64]
@@ -18,8 +18,6 @@ IntArray = NDArray[np.int64]
 LEAST, MOST = -8, 10
 """Tables are for radii 2**(LEAST/2), 2**((LEAST + 1)/2), .., 2**(MOST/2)."""
 MOST_TERMS = 96
-MOST_SHORT = 32
-"""The most terms of short series."""
 
 
 class SpanTables(NamedTuple):
@@ -56,37 +54,6 @@ def span_tables(profiles: tuple[Profile, ...], eps: float) -> SpanTables:
     return SpanTables(tuple(np.array(table) for table in tables), np.array(degrees))
 
 
-class ShortTables(NamedTuple):
-    """The coefficients of some functions, and the errors of their first terms."""
-
-    tables: tuple[FloatArray, ...]
-    """(n_tables, MOST_SHORT, MOST_SHORT) per function: [t, p, q] is the coefficient of
-    T_p(u_i) T_q(u_j)."""
-    lost: FloatArray
-    """The largest error of STEP, 2 STEP, .., MOST_SHORT terms of each table, (n_tables, n_steps)"""
-
-
-@functools.lru_cache(maxsize=8)
-def short_tables(profiles: tuple[Profile, ...]) -> ShortTables:
-    """Return tables of all radii with up to MOST_SHORT terms; the errors are as for `span_tables`.
-
-    The functions must be even, or odd but for a constant.
-    """
-    tables: list[list[FloatArray]] = [[] for _ in profiles]
-    lost = []
-    parity = np.add.outer(np.arange(MOST_SHORT), np.arange(MOST_SHORT)) % 2
-    for step in range(LEAST, MOST + 1):
-        found = [_coefficients(profile, step) for profile in profiles]
-        left = np.max([_left(coefficients) for coefficients in found], axis=0)
-        lost.append(left[STEP : MOST_SHORT + 1 : STEP])
-        for table, coefficients in zip(tables, found, strict=True):
-            kept = coefficients[:MOST_SHORT, :MOST_SHORT].copy()
-            is_odd = abs(kept[0, 1]) > abs(kept[1, 1])
-            kept[1:, 1:][parity[1:, 1:] != is_odd] = 0.0
-            table.append(kept)
-    return ShortTables(tuple(np.array(table) for table in tables), np.array(lost))
-
-
 @functools.lru_cache(maxsize=256)
 def _coefficients(profile: Profile, step: int) -> FloatArray:
     n_nodes = 48 if step <= 0 else 96 if step <= 4 else 2 * MOST_TERMS
@@ -100,12 +67,7 @@ def _coefficients(profile: Profile, step: int) -> FloatArray:
 
 def _terms(coefficients: FloatArray, eps: float) -> int:
     """Return the least n such that the terms with p >= n or q >= n sum to at most eps."""
-    return int(np.argmax(_left(coefficients) <= eps))
-
-
-def _left(coefficients: FloatArray) -> FloatArray:
-    """Return the sums of the sizes of the terms with p >= n or q >= n, for each n."""
     size = np.abs(coefficients)
     size = np.where(size < 1e-17 * size.max(), 0.0, size)
     inside = np.cumsum(np.cumsum(size, axis=0), axis=1).diagonal()
-    return np.append(inside[-1], inside[-1] - inside)
+    return int(np.argmax(np.append(inside[-1], inside[-1] - inside) <= eps))

@@ -1,0 +1,142 @@
+"""Bands of levels: what fast sigmoidal sums compare, and the pairs that they leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank.pair_sums.sigmoid_pairs import NO_PLACES, Jobs, by_query, runs_of_edges
+from pairrank.preferences import Levels
+
+IntArray = NDArray[np.int64]
+Links = tuple[IntArray, IntArray, IntArray, IntArray]
+
+FULL: Links = 4 * (NO_PLACES,)
+"""The links of the full graph."""
+BAND_ROWS = 32
+"""Levels of less than half as many rows share a band with others; the pairs within it are summed
+one by one."""
+LARGE_EDGE = 2_000
+"""Edges of at most this many pairs are summed pair by pair."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """The bands of some queries, lowest first, under the full graph; else their levels.
+
+    A band is a level of at least half of `BAND_ROWS` rows, or a run of successive smaller ones, of
+    fewer than 1.5 `BAND_ROWS` rows together. Under the full graph every band is compared with all
+    others of its query, under another one with those that `links` names.
+    """
+
+    start: IntArray
+    """Where each band begins in the layout. Those of query k are start[query[k] : query[k + 1]],
+    whose last entry is the end of the query."""
+    query: IntArray
+    """Where each query begins in `start`, (n_queries + 1,)."""
+    scale: FloatArray
+    """The factor on each query's pairs, (n_queries,)."""
+    links: Links
+    """The bands below band b, as links[0][links[1][b] : links[1][b + 1]], and those above. All
+    empty if the graph is full."""
+    within: Jobs
+    """The pairs that are left: within bands, or of small edges."""
+
+    @property
+    def between(self) -> Jobs:
+        """All pairs of rows of different bands, one job per query; for the full graph only."""
+        first, end = self.query[:-1], self.query[1:] - 1
+        sizes = np.diff(self.start, append=0).astype(np.float64)
+        sizes[end] = 0.0
+        rows = (self.start[end] - self.start[first]).astype(np.float64)
+        pairs = 0.5 * (rows**2 - np.add.reduceat(sizes**2, first))
+        return Jobs(np.column_stack((first, end)), self.scale, pairs, self.start)
+
+
+def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None) -> Bands:
+    """Return the bands of some queries, at least one, in O(groups + edges log edges)."""
+    scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
+    n_groups = np.diff(levels.query_group)[queries]
+    of_query = np.repeat(np.arange(queries.size), n_groups)
+    begin = np.cumsum(n_groups) - n_groups
+    group = np.arange(of_query.size) + (levels.query_group[queries] - begin)[of_query]
+    if levels.edges is None:
+        is_first = _begin_bands(levels, group, of_query, least_rows or BAND_ROWS)
+    else:
+        is_first = np.ones(group.size, dtype=bool)
+    at = np.flatnonzero(is_first)
+    n_bands = np.bincount(of_query[at], minlength=queries.size)
+    query = np.append(0, np.cumsum(n_bands + 1))
+    place = np.arange(at.size) + of_query[at]
+    start = np.empty(query[-1], dtype=np.int64)
+    start[place] = levels.group_start[group[at]]
+    start[query[1:] - 1] = levels.group_start[levels.query_group[queries + 1]]
+    if levels.edges is not None:
+        return Bands(start, query, scale[queries], *_of_graph(levels, queries, group, place, scale))
+    members = np.diff(at, append=group.size)
+    several = members > 1
+    first = group[at[several]]
+    groups = np.column_stack((first, first + members[several]))
+    sizes = np.diff(levels.group_start)
+    rows = levels.group_start[groups[:, 1]] - levels.group_start[groups[:, 0]]
+    squares = np.add.reduceat(sizes[group].astype(np.float64) ** 2, at)[several]
+    pairs = 0.5 * (rows.astype(np.float64) ** 2 - squares)
+    within = Jobs(groups, scale[queries[of_query[at[several]]]], pairs, levels.group_start)
+    return Bands(start, query, scale[queries], FULL, within)
+
+
+def links_of(edges: IntArray, n_codes: int) -> Links:
+    """Return the codes below and above each code by the edges (low, high); see `Bands.links`."""
+    low, high = edges.T
+    by_high, by_low = np.argsort(high, kind="stable"), np.argsort(low, kind="stable")
+    codes = np.arange(n_codes + 1)
+    return (
+        low[by_high], np.searchsorted(high[by_high], codes),
+        high[by_low], np.searchsorted(low[by_low], codes),
+    )  # fmt: skip
+
+
+def cost_of_bands(levels: Levels) -> tuple[FloatArray, FloatArray]:
+    """Return the number of bands of each query, and of pairs within them, both (n_queries,)."""
+    every = np.flatnonzero(np.diff(levels.query_group))
+    n_bands, pairs = np.zeros((2, levels.n_queries))
+    if every.size:
+        bands = make_bands(levels, every)
+        n_bands[every] = np.diff(bands.query) - 1
+        pairs = by_query(levels, bands.within.groups[:, 0], bands.within.pairs)
+    return n_bands, pairs
+
+
+def _begin_bands(
+    levels: Levels, group: IntArray, of_query: IntArray, least_rows: int
+) -> NDArray[np.bool_]:
+    """Return which of some groups are the first of a band."""
+    large = 2 * np.diff(levels.group_start)[group] >= least_rows
+    first = np.diff(of_query, prepend=-1) > 0
+    start = levels.group_start[group]
+    piece = start - np.repeat(start[first], np.diff(np.flatnonzero(first), append=group.size))
+    first |= np.diff(piece // least_rows, prepend=-1) > 0
+    first |= large
+    first[1:] |= large[:-1]
+    return np.asarray(first)
+
+
+def _of_graph(
+    levels: Levels, queries: IntArray, group: IntArray, place: IntArray, scale: FloatArray
+) -> tuple[Links, Jobs]:
+    """Return the links between levels by large edges, and the pairs of small ones."""
+    assert levels.edges is not None
+    band_of = np.full(levels.group_level.size, -1)
+    band_of[group] = place
+    edges = levels.edges[band_of[levels.edges[:, 0]] >= 0]
+    sizes = np.diff(levels.group_start)
+    large = sizes[edges[:, 0]] * sizes[edges[:, 1]] > LARGE_EDGE
+    small = edges[~large]
+    links = links_of(band_of[edges[large]], int(place[-1]) + 2)
+    pairs = by_query(levels, small[:, 0], (sizes[small[:, 0]] * sizes[small[:, 1]]) * 1.0)
+    some = np.flatnonzero(pairs)
+    groups = np.column_stack((levels.query_group[some], levels.query_group[some + 1]))
+    return links, Jobs(groups, scale[some], pairs[some], *runs_of_edges(levels, small))
