@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import logging
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -105,9 +106,8 @@ def received(dask_worker: Any) -> int:
 class Traffic:
     """The bytes of the passes of a fit: of results, and from the client to the scheduler.
 
-    Results are counted pickled, by the passes themselves: every block's and what all blocks get
-    back, so no more travels between workers. The two passes of an evaluation are one graph, whose
-    bytes are halved.
+    Results are counted pickled: that of all blocks together, which is about as large as each
+    block's.
     """
 
     def __init__(self, client: Any) -> None:
@@ -122,7 +122,7 @@ class Traffic:
         """
         from pairrank.dask.passes import DaskPasses
 
-        describe, begin = DaskPasses.describe, DaskPasses.begin
+        describe, reduce = DaskPasses.describe, DaskPasses.reduce
         results: list[int] = []
         n_passes, sent, received_before = 0, 0, 0
 
@@ -135,15 +135,15 @@ class Traffic:
         def counted(passes: Any, *arguments: Any) -> Any:
             nonlocal n_passes, sent
             before = self.sent
-            wait = begin(passes, *arguments)
-            n_passes += 1 + (len(arguments) > 3 and arguments[3] is not None)
+            found = reduce(passes, *arguments)
+            n_passes += 1
             sent += self.sent - before
-            return wait
+            results.append(passes.n_blocks * len(pickle.dumps(found)))
+            return found
 
         with (
             patch.object(DaskPasses, "describe", first),
-            patch.object(DaskPasses, "begin", counted),
-            patch.object(DaskPasses, "_warn_of_bytes", lambda passes, size: results.append(size)),
+            patch.object(DaskPasses, "reduce", counted),
         ):
             fit()
         rows = self._received() - received_before

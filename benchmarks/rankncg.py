@@ -232,7 +232,6 @@ def _million(model: Any, made: Any) -> Callable[[], None]:
 PARTS = (
     ("X finite, labels", BaseRanker, "_check_rows"),
     ("layout of preferences", Levels, "build"),
-    ("the sample's fit", SampledModel, "start"),
     ("products with X", Design, "scores"),
     ("products with X", Design, "transposed"),
     ("pair sums", SigmoidSum, "_value_and_gradient"),

@@ -143,7 +143,9 @@ def sampled_pairs(ranker: Any, data: Data, objective: PairObjective, seconds: fl
     rule = StepRule(ranker.learning_rate)
     generator = np.random.default_rng(0)
     steps = PairSteps(as_loss(ranker.loss), np.zeros(data.X.shape[1]), rule, generator)
-    ratio = objective.penalty / (objective.factor * levels.total_weight)
+    ratio = float(getattr(ranker, "alpha", 1.0)) / (
+        float(getattr(ranker, "C", 1.0)) * levels.total_weight
+    )
     curve, taken, n_steps = Curve([], [], []), time.perf_counter() - start, FIRST_STEPS
     while True:
         start = time.perf_counter()

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pairrank.exceptions import PairrankError
-from pairrank.io._atomic import atomic_write
 from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.pictures import draw_pictures
 from reproduction.runner import Choice, Runner, missing
-from reproduction.store import Places, Store
+from reproduction.store import Places, Store, write_text
 from reproduction.study import Readings, Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,8 +47,7 @@ def write_results(places: Places, ran: Sequence[str] = tuple(STUDIES)) -> list[s
         found.append((study, records))
         for text, verdict, _ in judge(study, Readings(study, records)):
             lines.append(f"{study.name}: {verdict.status}: {text} {verdict.figure}".rstrip())
-    with atomic_write(places.page, "w") as file:
-        file.write(write_page(found, pictures))
+    write_text(places.page, write_page(found, pictures))
     return lines
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._atomic import atomic_write
 from reproduction.study import Cell, Record, Study
 
 LASTING = ("done", "time", "memory")
@@ -70,7 +70,7 @@ class Store:
     def keep(self, record: Record) -> None:
         """Write a record."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        _write(self._folder / f"{record['digest']}.json", json.dumps(record, indent=1))
+        write_text(self._folder / f"{record['digest']}.json", json.dumps(record, indent=1))
 
     def finished(self) -> dict[str, Record]:
         """Return the records of the study's cells by digest, also of those that failed."""
@@ -82,7 +82,7 @@ class Store:
         records = self.finished()
         lines = ",\n".join(json.dumps(records[digest]) for digest in sorted(records))
         self._results.parent.mkdir(parents=True, exist_ok=True)
-        _write(self._results, f"[\n{lines}\n]\n")
+        write_text(self._results, f"[\n{lines}\n]\n")
         return records
 
     def published(self) -> dict[str, Record]:
@@ -108,6 +108,8 @@ def read_json(path: Path) -> Any:
         raise FileFormatError(f"{path}: not a finished cell ({error}); remove it") from None
 
 
-def _write(path: Path, text: str) -> None:
-    with atomic_write(path, "w") as file:
-        file.write(text)
+def write_text(path: Path, text: str) -> None:
+    """Write a file to a temporary name, then move it into place."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

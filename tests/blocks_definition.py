@@ -10,7 +10,8 @@ import numpy as np
 from definitions import preferences_of
 from loss_table import weights_of
 from pairrank.blocks._contracts import BlockLayout
-from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, exchanged_levels
+from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_sum import merged_summaries
 from pairrank.preferences import Differences, Levels
 from sum_table import scale_of_rows
 
@@ -61,7 +62,7 @@ class EveryPair:
 
 @dataclass
 class Cut:
-    """Rows of crossing queries cut into blocks of consecutive rows."""
+    """Rows of crossing queries cut into blocks of consecutive rows, each query by query."""
 
     borders: np.ndarray
     query: np.ndarray
@@ -70,22 +71,30 @@ class Cut:
     weight: np.ndarray
 
     @property
-    def slices(self):
-        return [slice(*each) for each in zip(self.borders[:-1], self.borders[1:], strict=True)]
+    def parts(self):
+        """The rows of each block."""
+        blocks = [
+            np.arange(*each) for each in zip(self.borders[:-1], self.borders[1:], strict=True)
+        ]
+        return [rows[np.argsort(self.query[rows], kind="stable")] for rows in blocks]
 
     def layouts(self):
-        return [
-            BlockLayout(
-                n_rows=rows.stop - rows.start,
-                whole=None,
-                rows=np.arange(rows.stop - rows.start, dtype=np.int32),
-                query=self.query[rows].astype(np.int32),
-                level=self.level[rows].astype(np.int32),
-                label=self.label[rows],
-                weight=np.ascontiguousarray(self.weight[:, rows]),
+        layouts = []
+        for rows in self.parts:
+            query, sizes = np.unique(self.query[rows], return_counts=True)
+            layouts.append(
+                BlockLayout(
+                    n_rows=rows.size,
+                    whole=None,
+                    rows=np.arange(rows.size, dtype=np.int32),
+                    query=query.astype(np.int32),
+                    start=np.concatenate(([0], np.cumsum(sizes))),
+                    level=self.level[rows].astype(np.int32) if self.level.size else self.level,
+                    label=self.label[rows] if self.label.size else self.label,
+                    weight=np.ascontiguousarray(self.weight[:, rows]),
+                )
             )
-            for rows in self.slices
-        ]
+        return layouts
 
 
 def borders_of(n_rows, n_blocks, rng):
@@ -111,53 +120,55 @@ class Crossed:
             parts = [self._sent(merge(*pair)) if len(pair) > 1 else pair[0] for pair in pairs]
         return parts[0]
 
+    def _blocks(self):
+        return list(enumerate(zip(self.cut.parts, self.cut.layouts(), strict=True)))
+
+    def _joined(self, values):
+        """Return values by block in the order of the rows."""
+        result = np.empty(self.cut.query.size)
+        for rows, own in zip(self.cut.parts, values, strict=True):
+            result[rows] = own
+        return result
+
     def summaries(self, scores):
         sent = self._sent(self.sum)
-        layouts = self.cut.layouts()
         return [
-            sent.summary(index, scores[rows], layout)
-            for index, (rows, layout) in enumerate(zip(self.cut.slices, layouts, strict=True))
+            sent.summary(index, scores[rows], layout) for index, (rows, layout) in self._blocks()
         ]
 
     def table(self, scores):
-        return self.sum.finish(self._merged(self.summaries(scores), self.sum.merge))
+        return self.sum.finish(self._merged(self.summaries(scores), merged_summaries))
 
     def at(self, scores):
         """Return the table and the gradient of all rows."""
         table = self.table(scores)
+        sent = self._sent(table)
         gradient = [
-            self._sent(table.of_block(index)).gradient(index, scores[rows], layout)
-            for index, (rows, layout) in enumerate(
-                zip(self.cut.slices, self.cut.layouts(), strict=True)
-            )
+            sent.gradient(index, scores[rows], layout) for index, (rows, layout) in self._blocks()
         ]
-        return table, np.concatenate(gradient)
+        return table, self._joined(gradient)
 
     def product(self, scores, values):
         """Return the Hessian times values, by two passes."""
         curvature = self.table(scores).curvature()
         sent = self._sent(curvature)
-        blocks = list(enumerate(zip(self.cut.slices, self.cut.layouts(), strict=True)))
         parts = [
             sent.summary(index, scores[rows], values[rows], layout)
-            for index, (rows, layout) in blocks
+            for index, (rows, layout) in self._blocks()
         ]
-        product = curvature.finish(self._merged(parts, curvature.merge))
-        return np.concatenate(
+        product = self._sent(curvature.finish(self._merged(parts, merged_summaries)))
+        return self._joined(
             [
-                self._sent(product.of_block(index)).product(
-                    index, scores[rows], values[rows], layout
-                )
-                for index, (rows, layout) in blocks
+                product.product(index, scores[rows], values[rows], layout)
+                for index, (rows, layout) in self._blocks()
             ]
         )
 
 
-def cut_levels(levels: Levels, n_blocks: int, rng, *, moments):
+def cut_levels(levels: Levels, n_blocks: int, rng):
     """Cut the rows of preferences into blocks; return (cut, crossing queries).
 
-    `moments` says of each query, by number, whether it travels as moments. Rows that the
-    preferences have dropped are in no query and must not be given.
+    Rows that the preferences have dropped are in no query and must not be given.
     """
     n_rows = levels.row_of.size
     query, level = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32)
@@ -174,9 +185,9 @@ def cut_levels(levels: Levels, n_blocks: int, rng, *, moments):
     records = tuple(
         moment_query(levels, number, n_blocks, scale[number])
         for number in range(levels.n_queries)
-        if moments(number)
+        if levels.query_pair_weight[number] > 0.0
     )
-    return cut, records, scale
+    return cut, records
 
 
 def moment_query(levels, number, n_blocks, scale):
@@ -189,17 +200,6 @@ def moment_query(levels, number, n_blocks, scale):
     return MomentQuery(
         number, n_rows, n_blocks, levels.group_level[first:last], edges, float(scale)
     )
-
-
-def crossing_of(levels, labels, cut, records, scale, graph):
-    """Return the crossing queries, with preferences over the rows that are exchanged."""
-    sent = ~np.isin(cut.query, [each.query for each in records])
-    exchanged = None
-    if sent.any():
-        exchanged = exchanged_levels(
-            labels[sent], cut.query[sent], cut.weight[:, sent], scale, graph=graph
-        )
-    return CrossingQueries(levels.n_queries, records, exchanged)
 
 
 def cut_differences(differences: Differences, n_blocks: int, rng):

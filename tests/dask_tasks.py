@@ -9,13 +9,6 @@ from typing import Any
 import numpy as np
 
 
-class Record:
-    """An array in an object, whose bytes Dask's own rule for sizes does not see."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-
 def describe_rows(index: int, block: Any, shared: Any) -> Any:
     """Return the block's number, row count, label sum, weight sum and what is shared."""
     weight = None if block.sample_weight is None else float(block.sample_weight.sum())
@@ -83,29 +76,3 @@ def changed_once(block: Any, path: str) -> Any:
 def text_if_short(block: Any) -> Any:
     """Return short blocks of labels as text."""
     return block.astype(str).astype(object) if 0 < len(block) < 10 else block
-
-
-class Shifted:
-    """What a second pass shares: a number, and for each block its own one."""
-
-    def __init__(self, total: float) -> None:
-        self.total = total
-
-    def of_block(self, index: int) -> tuple[int, float]:
-        """Return the block's number and the total."""
-        return index, self.total
-
-
-def shift_by_total(part: Any, shared: Any) -> tuple[Any, Shifted]:
-    """Return the sums without the order of blocks, and what the second pass shares."""
-    return part[:2], Shifted(float(part[0].sum()) + shared[0])
-
-
-def add_total(index: int, X: Any, state: Any, shared: Any) -> Any:
-    """Return the rows of a block times the total, and what the block was sent."""
-    return [np.array([len(X) * shared[1]]), 0.0, [(index, shared[0], os.getpid())]]
-
-
-def together(part: Any, other: Any) -> Any:
-    """Return the results of both passes."""
-    return [*part, *other]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from pairrank.blocks._contracts import RowBlock, SecondPass
-from pairrank.blocks.two_passes import two_passes
+from pairrank.blocks._contracts import RowBlock
 
 
 class MemoryPasses:
@@ -18,9 +16,6 @@ class MemoryPasses:
 
     `n_described`, `n_prepared` and `n_reduced` count the passes of each kind.
     """
-
-    is_remote = False
-    works_meanwhile = False
 
     def __init__(self, blocks: Iterable[RowBlock]) -> None:
         self.blocks = list(blocks)
@@ -51,24 +46,12 @@ class MemoryPasses:
         self.n_reduced += 1
         parts = []
         for index, (block, state) in enumerate(zip(self.blocks, self.states, strict=True)):
-            own = shared.of_block(index) if hasattr(shared, "of_block") else shared
-            parts.append(task(index, block.X, state, own))
+            parts.append(task(index, block.X, state, shared))
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             odd = parts[-1:] if len(parts) % 2 else []
             parts = [merge(first, second) for first, second in pairs] + odd
         return parts[0]
-
-    def begin(
-        self,
-        task: Callable[[int, Any, Any, Any], Any],
-        shared: Any,
-        merge: Callable[[Any, Any], Any],
-        second: SecondPass | None = None,
-    ) -> Callable[[], Any]:
-        if second is None:
-            return functools.partial(self.reduce, task, shared, merge)
-        return functools.partial(two_passes, self, task, shared, merge, second)
 
 
 def cut_rows(X: Any, y: Any, ends: Iterable[int], **aligned: Any) -> MemoryPasses:

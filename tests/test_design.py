@@ -50,25 +50,6 @@ def four_lanes(data, w):
     return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
-@pytest.mark.parametrize("form", FORMS)
-def test_both_products_of_one_pass_equal_those_of_two_to_the_bit(form, dtype):
-    design = Design(FORMS[form](rows_of(30_003, dtype=dtype)))
-    w, values = rows_of(1, N_FEATURES, seed=1)[0], rows_of(1, 30_003, seed=2)[0]
-    scores, gradient = design.scores_and_transposed(w, values)
-    np.testing.assert_array_equal(scores, design.scores(w))
-    np.testing.assert_array_equal(gradient, design.transposed(values))
-
-
-@pytest.mark.parametrize("n_vectors", [1, 3])
-@pytest.mark.parametrize("form", FORMS)
-def test_products_with_several_vectors_equal_those_one_by_one_to_the_bit(form, n_vectors):
-    design = Design(FORMS[form](rows_of(30_003, dtype=np.float64)))
-    values = rows_of(n_vectors, 30_003, seed=2)
-    products = design.transposed_rows(values)
-    np.testing.assert_array_equal(products, [design.transposed(each) for each in values])
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_features", [1, 7, 8, 9, 16, 20, 25, 33, 41, 2051])
 def test_a_product_is_summed_in_eight_lanes(n_features, dtype):

@@ -64,7 +64,6 @@ def small_blocks(monkeypatch):
         ("pairrank.pair_sums.piecewise", "ROWS_PER_BLOCK", 50),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
         (_bound, "_FEW_ROWS", 1),
-        ("pairrank.objective.binned_pairs", "_LARGE", 1),
         (models, "_ROWS_IN_CACHE", 64),
         (models, "_ROWS_A_BLOCK", 50),
         ("pairrank.design", "_LEAST_COMPACT", 1),

@@ -16,8 +16,6 @@ FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 19
 _ROWS_A_BLOCK = 1 << 17
-_PIECE_ENTRIES, _EIGHT, _DOUBLE_BYTES = 1 << 16, 8, 8
-"""About so many entries of float64 stay in the cache; products add eight rows at a time."""
 _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
 _ROWS_IN_CACHE = 1024
@@ -84,49 +82,6 @@ class Design:
 
         return self._sum(threads.run(weighted_sum, self._blocks()))
 
-    def transposed_rows(self, values: FloatArray) -> FloatArray:
-        """Return X' v for each row v of `values`, to the bit, by reading X from memory once."""
-        if len(values) == 1:
-            return self.transposed(values[0])[np.newaxis]
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        size = self._piece
-
-        def weighted_sums(rows: slice) -> FloatArray:
-            parts = np.zeros((len(values), self.n_features))
-            for start in range(rows.start, rows.stop, size):
-                piece = slice(start, min(start + size, rows.stop))
-                for each, part in zip(values, parts, strict=True):
-                    self._add_weighted(piece, each[piece], part)
-            return parts
-
-        return self._sum(threads.run(weighted_sums, self._blocks()), len(values))
-
-    def scores_and_transposed(
-        self, w: FloatArray, values: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return X w and X' v, to the bit, by reading X from memory once."""
-        w, values = (np.ascontiguousarray(each, dtype=np.float64) for each in (w, values))
-        result = np.empty(self.n_rows)
-        size = self._piece
-
-        def multiply(rows: slice) -> FloatArray:
-            part = np.zeros(self.n_features)
-            for start in range(rows.start, rows.stop, size):
-                piece = slice(start, min(start + size, rows.stop))
-                self._multiply(piece, w, result[piece])
-                self._add_weighted(piece, values[piece], part)
-            return part
-
-        return result, self._sum(threads.run(multiply, self._blocks()))
-
-    @property
-    def _piece(self) -> int:
-        """The rows that stay in the cache while they are used twice."""
-        if self._is_in_columns:
-            return self.n_rows
-        entries = _PIECE_ENTRIES * _DOUBLE_BYTES // self.dtype.itemsize
-        return _EIGHT * max(1, entries // (_EIGHT * self._width))
-
     def _multiply(self, rows: slice, w: FloatArray, out: FloatArray) -> None:
         """Set out to X w for some rows."""
         products = _products()
@@ -184,9 +139,9 @@ class Design:
 
         return self._sum(threads.run(weighted_sum, self._blocks()))
 
-    def _sum(self, parts: Sequence[NDArray[Any]], *n_sums: int) -> FloatArray:
+    def _sum(self, parts: Sequence[NDArray[Any]]) -> FloatArray:
         """Return the sum of the blocks' results, added in order."""
-        result = np.zeros((*n_sums, self.n_features))
+        result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
             for part in parts:
                 result += part

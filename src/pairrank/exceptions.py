@@ -70,7 +70,3 @@ class CacheWarning(PairrankWarning):
 
 class OrderChangeWarning(PairrankWarning):
     """An exported model orders some rows in another way, because it computes in less precision."""
-
-
-class LargeTransferWarning(PairrankWarning):
-    """A fit on a cluster sends much data in each pass, or reads all rows again in each pass."""

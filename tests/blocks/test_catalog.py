@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -126,34 +125,6 @@ def test_blocks_must_carry_the_same_arrays():
         describe(passes)
 
 
-@pytest.mark.parametrize("kind", ["plain", "weights", "queries", "many"])
-def test_the_first_pass_counts_the_rows_of_one_query_without_weights(monkeypatch, kind):
-    X, y, qid = some_rows(8)
-    weights = np.random.default_rng(9).integers(0, 3, y.size).astype(np.float64)
-    aligned = {"weights": {"sample_weight": weights}, "queries": {"qid": qid}}.get(kind, {})
-    if kind == "many":
-        monkeypatch.setattr(catalog, "MOST_LABELS", 2)
-    passes = cut_rows(X, y, [70, 150], **aligned)
-    found = describe(passes)
-    assert (found.groups is not None) == (kind == "plain")
-    prepared = prepare(passes, found, NAMED["squared_hinge"]())
-    assert passes.n_prepared == (1 if kind == "plain" else 2)
-    levels = Levels.build(y, **aligned)
-    sizes = np.diff(levels.group_start)
-    assert prepared.n_pairs == levels.n_pairs
-    if kind == "plain":
-        np.testing.assert_array_equal(found.groups.n_rows, sizes)
-        assert prepared.n_ties == (sizes * (sizes - 1) // 2).sum()
-        counted = prepare(passes, replace(found, groups=None), NAMED["squared_hinge"]())
-        np.testing.assert_array_equal(counted.crossing.numbers, prepared.crossing.numbers)
-        assert counted.n_ties == prepared.n_ties
-
-
-def test_one_block_has_no_groups_of_crossing_rows():
-    X, y, _ = some_rows(8)
-    assert describe(cut_rows(X, y, [])).groups is None
-
-
 def test_many_labels_are_not_collected(monkeypatch):
     monkeypatch.setattr(catalog, "MOST_LABELS", 50)
     X, y, qid = some_rows(6, n_labels=60)
@@ -164,7 +135,7 @@ def test_many_labels_are_not_collected(monkeypatch):
     prepared = prepare(passes, found, NAMED["squared_hinge"]())
     levels = Levels.build(y, qid)
     assert (prepared.n_pairs, prepared.n_ties) == (levels.n_pairs, 0)
-    assert prepared.crossing.exchanged.n_pairs == levels.n_pairs
+    assert sum(each.n_codes for each in prepared.crossing) == y.size
 
 
 def test_large_identifiers_of_other_integer_types_are_not_merged():

@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocks_definition import Crossed, EveryPair, crossing_of, cut_levels
+from blocks_definition import Crossed, EveryPair, cut_levels
 from pairrank.blocks import crossing_grid
-from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery
-from pairrank.blocks.crossing_sum import crossing_sum
-from pairrank.exceptions import PairrankError
+from pairrank.blocks.crossing_sum import crossing_sum, merged_summaries
 from pairrank.losses import (
-    Exponential,
     Hinge,
     HuberisedHinge,
     Logistic,
@@ -25,7 +22,6 @@ from pairrank.losses import (
     Raykar,
     SquaredHinge,
 )
-from pairrank.losses._phi import OfPhi
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
 from strategies import Problem, problems, problems_with_roles, scores_of
@@ -44,8 +40,6 @@ HINGES = {
     "modified Huber": ModifiedHuber(),
 }
 SIGMOIDS = {"logistic": Logistic(), "probit": Probit(), "raykar": Raykar()}
-OTHERS = {"exponential": Exponential(), "no family": OfPhi(Logistic())}
-EVERY = {**HINGES, **SIGMOIDS, **OTHERS}
 FITS = 2.0**40
 """Scores up to this fit every grid of these losses."""
 UNIT = float(np.finfo(float).eps)
@@ -73,54 +67,21 @@ def without_dropped(problem):
     return problem, levels.reduced("query") if levels.n_pairs else levels
 
 
-def crossed(loss, problem, levels, seed, moments, eps=1e-9):
+def crossed(loss, problem, levels, seed, eps=1e-9):
     rng = np.random.default_rng(seed)
-    n_blocks = int(rng.integers(1, 7))
-    cut, records, scale = cut_levels(levels, n_blocks, rng, moments=moments)
-    crossing = crossing_of(levels, problem.y, cut, records, scale, problem.graph)
-    return Crossed(crossing_sum(loss, crossing, eps), cut)
+    cut, queries = cut_levels(levels, int(rng.integers(1, 7)), rng)
+    return Crossed(crossing_sum(loss, queries, eps), cut)
 
 
-def by_rows(number):
-    return False
-
-
-def by_moments(number):
-    return True
-
-
-def every_second(number):
-    return number % 2 == 0
-
-
-@pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=20)
-@given(problem=any_problem, seed=seeds)
-def test_exchanged_rows_give_the_bits_of_the_sum_in_memory(name, problem, seed):
-    problem, levels = without_dropped(problem)
-    if not levels.n_pairs:
-        return
-    sums = crossed(EVERY[name], problem, levels, seed, by_rows)
-    found, gradient = sums.at(problem.scores)
-    wanted = bind(EVERY[name], levels, eps=1e-9).at(problem.scores)
-    np.testing.assert_array_equal(found.value, wanted.value)
-    np.testing.assert_array_equal(gradient, wanted.gradient)
-    assert (found.error, found.gradient_error) == (wanted.error, wanted.gradient_error)
-    if EVERY[name].smooth and np.isfinite(found.value):
-        product = sums.product(problem.scores, problem.v)
-        np.testing.assert_array_equal(product, wanted.curvature().matvec(problem.v))
-
-
-@pytest.mark.parametrize("moments", [by_moments, every_second])
 @pytest.mark.parametrize("name", HINGES)
 @settings(max_examples=25)
 @given(problem=any_problem, seed=seeds)
-def test_stated_errors_of_cells_hold_for_every_problem(name, moments, problem, seed):
+def test_stated_errors_of_cells_hold_for_every_problem(name, problem, seed):
     problem, levels = without_dropped(problem)
     if not levels.n_pairs:
         return
     largest = np.abs(problem.scores).max()
-    sums = crossed(HINGES[name], problem, levels, seed, moments)
+    sums = crossed(HINGES[name], problem, levels, seed)
     found, gradient = sums.at(problem.scores)
     if not np.isfinite(found.value):
         assert largest > FITS
@@ -131,7 +92,7 @@ def test_stated_errors_of_cells_hold_for_every_problem(name, moments, problem, s
 def check_cells(loss, every, found, gradient, largest):
     terms = loss.family.terms
     value_size, slope_size = every.sizes(terms)
-    cells = sum(part.position.size for k, part in found.parts.items() if k)
+    cells = sum(part.position.size for part in found.parts.values())
     rounding = 4.0 * (every.n_rows + cells + 4096) * UNIT
     assert abs(found.value - every.value(loss)) <= found.error + rounding * value_size
     off = np.abs(gradient - every.gradient(loss)).sum()
@@ -139,17 +100,16 @@ def check_cells(loss, every, found, gradient, largest):
     assert off <= found.gradient_error + rounding * slope_size + kinks
 
 
-@pytest.mark.parametrize("moments", [by_moments, every_second])
 @pytest.mark.parametrize("eps", [1e-4, 1e-13])
 @pytest.mark.parametrize("name", SIGMOIDS)
 @settings(max_examples=15)
 @given(problem=any_problem, seed=seeds)
-def test_stated_errors_of_boxes_hold_for_every_problem(name, eps, moments, problem, seed):
+def test_stated_errors_of_boxes_hold_for_every_problem(name, eps, problem, seed):
     problem, levels = without_dropped(problem)
     if not levels.n_pairs:
         return
     loss, every = SIGMOIDS[name], EveryPair(problem, levels)
-    found, gradient = crossed(loss, problem, levels, seed, moments, eps).at(problem.scores)
+    found, gradient = crossed(loss, problem, levels, seed, eps).at(problem.scores)
     weight = float(every.weight.sum())
     # Rounding: 1e-13 of the weights, and of the terms, which grow with the margins.
     allowed = found.error + 1e-13 * (weight + float((every.weight * np.abs(every.d)).sum()))
@@ -169,7 +129,7 @@ def test_products_with_the_hessian_by_two_passes(name, problem, seed):
     if not levels.n_pairs or not loss.smooth or not np.abs(problem.scores).max() < FITS:
         return
     every, v = EveryPair(problem, levels), problem.v
-    product = crossed(loss, problem, levels, seed, every_second).product(problem.scores, v)
+    product = crossed(loss, problem, levels, seed).product(problem.scores, v)
     span = every.weight * (np.abs(v[every.i]) + np.abs(v[every.j]))
     allowed = 1e-12 * span.sum()
     if name in SIGMOIDS:
@@ -197,7 +157,7 @@ def test_finite_differences_of_the_value_are_the_gradient(name, n_sides):
         winner, loser,
     )  # fmt: skip
     problem, levels = without_dropped(problem)
-    sums = crossed(loss, problem, levels, 1, by_moments, 1e-13)
+    sums = crossed(loss, problem, levels, 1, 1e-13)
     while name in HINGES and sums.sum.sharpen():
         pass
     ends = [sums.table(problem.scores + turn * step * direction) for turn in (-1.0, 1.0)]
@@ -224,7 +184,7 @@ def test_scores_with_an_offset_cost_no_digits(name):
     scores = np.round(rng.normal(size=300), 8) + 1e7 - 1e7  # The same after the offset.
     problem = Problem(rng.integers(0, 4, 300) * 1.0, None, "full", None, scores, scores)
     problem, levels = without_dropped(problem)
-    sums = crossed(loss, problem, levels, 3, by_moments)
+    sums = crossed(loss, problem, levels, 3)
     near, far = (sums.at(problem.scores + offset) for offset in (0.0, 1e7))
     assert far[0].value == pytest.approx(near[0].value, rel=1e-6 if name == "no margin" else 1e-7)
     slack = near[0].gradient_error + far[0].gradient_error
@@ -238,7 +198,7 @@ def test_scores_that_no_table_fits_give_infinity(name, bad):
     rng = np.random.default_rng(0)
     problem = Problem(np.arange(90.0) % 3, None, "full", None, rng.normal(size=90), np.ones(90))
     problem, levels = without_dropped(problem)
-    sums = crossed(loss, problem, levels, 2, by_moments)
+    sums = crossed(loss, problem, levels, 2)
     problem.scores[50] = bad
     found, gradient = sums.at(problem.scores)
     assert found.value == np.inf
@@ -251,7 +211,7 @@ def test_cells_that_were_sharpened_still_hold_large_scores(name):
     scores = np.round(1024 * rng.normal(size=90)) / 1024 + 2.0**40
     problem = Problem(np.arange(90.0) % 3, None, "full", None, scores, np.ones(90))
     problem, levels = without_dropped(problem)
-    sums = crossed(HINGES[name], problem, levels, 2, by_moments)
+    sums = crossed(HINGES[name], problem, levels, 2)
     wanted = bind(HINGES[name], levels, pair_sum="direct").at(scores)
     while sums.sum.sharpen():
         found, gradient = sums.at(scores)
@@ -267,7 +227,7 @@ def test_sharpened_cells_state_a_small_relative_error(name, least):
     y = rng.integers(0, 5, n) * 1.0
     problem = Problem(y, None, "full", None, rng.normal(size=n) + 0.3 * y, y)
     problem, levels = without_dropped(problem)
-    sums = crossed(HINGES[name], problem, levels, 3, by_moments)
+    sums = crossed(HINGES[name], problem, levels, 3)
     wanted = bind(HINGES[name], levels, pair_sum="direct").at(problem.scores)
     size = np.abs(wanted.gradient).sum()
     errors = []
@@ -289,7 +249,7 @@ def test_sharpened_boxes_reach_1e_13(name):
     y = rng.integers(0, 4, n) * 1.0
     problem = Problem(y, None, "chain", None, rng.normal(size=n) + y, y)
     problem, levels = without_dropped(problem)
-    sums = crossed(SIGMOIDS[name], problem, levels, 3, by_moments, 1e-3)
+    sums = crossed(SIGMOIDS[name], problem, levels, 3, 1e-3)
     wanted = bind(SIGMOIDS[name], levels, pair_sum="direct").at(problem.scores)
     n_sharper = 0
     while sums.sum.sharpen():
@@ -309,14 +269,14 @@ def test_merges_are_associative_and_one_order_gives_the_same_bits(name):
     y = rng.integers(0, 3, n) * 1.0
     problem = Problem(y, None, "full", None, scores_of("clusters", n, rng), y)
     problem, levels = without_dropped(problem)
-    cut, records, scale = cut_levels(levels, 8, rng, moments=by_moments)
-    total = crossing_sum(loss, crossing_of(levels, y, cut, records, scale, "full"))
+    cut, queries = cut_levels(levels, 8, rng)
+    total = crossing_sum(loss, queries)
     parts = [pickle.dumps(part) for part in Crossed(total, cut).summaries(problem.scores)]
 
     def merged(order):
         found = pickle.loads(parts[order[0]])
         for k in order[1:]:
-            found = total.merge(found, pickle.loads(parts[k]))
+            found = merged_summaries(found, pickle.loads(parts[k]))
         return total.finish(found)
 
     orders = [list(range(8)), list(range(7, -1, -1)), [3, 1, 4, 0, 5, 7, 2, 6]]
@@ -331,11 +291,11 @@ def test_cells_that_are_too_many_are_made_wider_and_their_error_is_stated(monkey
     y = rng.integers(0, 3, n) * 1.0
     problem = Problem(y, None, "full", None, 3.0 * rng.normal(size=n), y)
     problem, levels = without_dropped(problem)
-    sums = crossed(SquaredHinge(), problem, levels, 5, by_moments)
+    sums = crossed(SquaredHinge(), problem, levels, 5)
     fine, _ = sums.at(problem.scores)
     monkeypatch.setattr("pairrank.blocks.crossing_cells.MOST_ENTRIES", 3 * 100)
     found, gradient = sums.at(problem.scores)
-    assert found.parts[1].position.size <= 100 < fine.parts[1].position.size
+    assert found.parts[0].position.size <= 100 < fine.parts[0].position.size
     assert found.error > 10.0 * fine.error
     largest = np.abs(problem.scores).max()
     check_cells(SquaredHinge(), EveryPair(problem, levels), found, gradient, largest)
@@ -360,50 +320,12 @@ def test_wider_cells_have_the_moments_of_their_rows():
             np.testing.assert_allclose(wide.moments[:, :, at, k], wanted, rtol=1e-12)
 
 
-def test_a_loss_without_moments_is_refused():
-    query = MomentQuery(0, 10, 2, np.arange(2, dtype=np.int32))
-    with pytest.raises(PairrankError, match="has no moments: leave its queries out"):
-        crossing_sum(Exponential(), CrossingQueries(1, (query,)))
-
-
-def test_blocks_that_send_other_rows_than_in_the_first_pass_are_refused():
-    problem, levels = without_dropped(
-        Problem(np.arange(9.0) % 3, None, "full", None, np.arange(9.0), np.ones(9))
-    )
-    sums = crossed(Hinge(), problem, levels, 4, by_rows)
-    summaries = [each for each in sums.summaries(problem.scores) if each.parts]
-    with pytest.raises(PairrankError, match="rows have changed since the first pass"):
-        sums.sum.finish(summaries[0])
-
-
-def test_a_pickled_copy_has_no_preferences_and_no_compiled_functions():
+def test_a_pickled_copy_is_small_and_has_no_compiled_functions():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 50_000) * 1.0
     problem, levels = without_dropped(Problem(y, None, "full", None, y, y))
-    for moments in (by_rows, by_moments):
-        for loss in (SquaredHinge(), Logistic()):
-            sums = crossed(loss, problem, levels, 0, moments)
-            sums.at(problem.scores)
-            assert len(pickle.dumps(sums.sum)) < 2000
-            assert b"numba" not in pickle.dumps(sums.summaries(problem.scores))
-
-
-def test_a_block_gets_the_tables_of_its_own_queries_only():
-    rng = np.random.default_rng(0)
-    y, qid = rng.integers(0, 3, 600) * 1.0, np.repeat(np.arange(6), 100)
-    problem, levels = without_dropped(Problem(y, qid, "full", None, rng.normal(size=600), y))
-    cut, records, scale = cut_levels(levels, 6, rng, moments=every_second)
-    cut.borders = np.arange(0, 650, 100) - 50 * (np.arange(7) % 6 > 0)  # Two queries per block.
-    crossing = crossing_of(levels, y, cut, records, scale, "full")
-    sums = Crossed(crossing_sum(Logistic(), crossing), cut)
-    table, _ = sums.at(problem.scores)
-    assert sorted(table.parts) == [0, 1, 2, 3]
-    for index, rows in enumerate(sums.cut.slices):
-        numbers = set(cut.query[rows])
-        wanted = {1 + k for k, query in enumerate((0, 2, 4)) if query in numbers}
-        own = table.of_block(index)
-        assert set(own.parts) - {0} == wanted
-        assert (0 in own.parts) == bool(numbers & {1, 3, 5})
-        if 0 in own.parts:
-            assert list(own.parts[0].gradients) == [index]
-        assert (own.value, own.error) == (table.value, table.error)
+    for loss in (SquaredHinge(), Logistic()):
+        sums = crossed(loss, problem, levels, 0)
+        sums.at(problem.scores)
+        assert len(pickle.dumps(sums.sum)) < 2000
+        assert b"numba" not in pickle.dumps(sums.summaries(problem.scores))

@@ -17,8 +17,14 @@ TOL = 1e-11
 1e5 times as long: a smaller tol leaves more than six digits of the weights open."""
 
 
-@pytest.mark.parametrize("ranker", [RankSVM(tol=TOL), RankNCG(tol=TOL)], ids=["svm", "ncg"])
-@pytest.mark.parametrize("name", ["letor4_mq2008", "libsvm_a9a"])
+@pytest.mark.parametrize(
+    ("name", "ranker"),
+    [
+        ("letor4_mq2008", RankSVM(tol=TOL)),
+        ("letor4_mq2008", RankNCG(tol=TOL)),
+        ("libsvm_a9a", RankSVM(tol=TOL)),
+    ],
+)
 def test_streamed_parquet_files(name, ranker, data_home, tmp_path, monkeypatch):
     monkeypatch.setattr("pairrank.blocks.catalog.SAMPLE_ROWS", 5000)
     data = load(name, data_home=data_home)

@@ -15,7 +15,7 @@ from pairrank.blocks import catalog
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
-from pairrank.blocks.sample import Ranked, draw_rows, hashed, numbers_below
+from pairrank.blocks.sample import Ranked, draw_rows, hashed
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
@@ -173,8 +173,7 @@ def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks,
     number = np.where(thinned, 1.0, of_query[query_of])
     if thinned.any():
         generator = np.random.default_rng([seed, index])
-        few, low = numbers_below(rates[thinned].max(), thinned.sum(), generator)
-        number[np.flatnonzero(thinned)[few]] = low
+        number[thinned] = generator.random(thinned.sum())
     places = np.flatnonzero(kept & (number < rates))
     return number[places], rates[places], thinned[places], places
 
@@ -209,34 +208,6 @@ def test_rows_are_drawn_as_defined(
     assert_array_equal(found.number, number)
     assert_array_equal(found.rate, rates)
     assert_array_equal(found.thinned, thinned)
-
-
-@pytest.mark.parametrize("rate", [1e-3, 0.05, 0.5, 0.95, 1.0, 1.5])
-def test_rows_draw_a_number_below_a_rate_independently_and_uniformly(rate):
-    """Bounds are of five standard deviations; the seed is fixed."""
-    n_rows, least = 200_000, min(rate, 1.0)
-    places, number = numbers_below(rate, n_rows, np.random.default_rng(1))
-    assert (np.diff(places) > 0).all()
-    assert places[0] >= 0
-    assert places[-1] < n_rows
-    assert (number < least).all()
-    deviation = np.sqrt(n_rows * least * (1.0 - least))
-    assert abs(places.size - n_rows * least) <= 5.0 * deviation
-    half = np.count_nonzero(places < n_rows // 2)
-    assert abs(half - 0.5 * n_rows * least) <= 5.0 * deviation
-    uniform = 5.0 / np.sqrt(12.0 * places.size)
-    assert abs(number.mean() / least - 0.5) <= uniform
-    assert abs(np.corrcoef(places, number)[0, 1]) <= 5.0 / np.sqrt(places.size)
-
-
-@pytest.mark.parametrize("n_rows", [1, 2, 50])
-def test_few_rows_draw_each_with_the_same_probability(n_rows):
-    """Draws go on where the first ones do not reach the last row."""
-    generator, n_draws = np.random.default_rng(0), 4000
-    drawn = np.zeros(n_rows)
-    for _ in range(n_draws):
-        drawn[numbers_below(0.3, n_rows, generator)[0]] += 1
-    assert (abs(drawn / n_draws - 0.3) <= 5.0 * np.sqrt(0.3 * 0.7 / n_draws)).all()
 
 
 @given(st.lists(st.integers(0, 12), max_size=200), st.integers(1, 40))

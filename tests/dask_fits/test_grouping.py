@@ -14,7 +14,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from pairrank.dask.grouping import BLOCKS_TOGETHER, groups_of  # noqa: E402
-from pairrank.dask.tasks import Merged, merge_groups, merged_in_order  # noqa: E402
+from pairrank.dask.tasks import merge_groups, merged_in_order  # noqa: E402
 
 
 def pairs_in_order(n_blocks):
@@ -41,21 +41,20 @@ def test_the_order_of_merges_depends_on_the_number_of_blocks_only(n_blocks, n_gr
     groups = [{} for _ in range(n_groups)]
     for index in range(n_blocks):
         random.choice(groups)[0, index] = str(index)
-    merged = [Merged(merged_in_order(joined, n_blocks, each), 1) for each in groups if each]
+    merged = [merged_in_order(joined, n_blocks, each) for each in groups if each]
     while len(merged) > 1:
         together = [merged.pop(random.randrange(len(merged))) for _ in range(2)]
         merged.append(merge_groups(joined, n_blocks, together))
-    assert list(merged[0].parts.values()) == [pairs_in_order(n_blocks)]
-    assert merged[0].n_bytes == sum(1 for each in groups if each)
+    assert list(merged[0].values()) == [pairs_in_order(n_blocks)]
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 3, 7, 8])
 def test_merging_groups_leaves_their_results_as_they_were(n_blocks):
-    groups = [Merged({(0, index): [index]}, 8) for index in range(n_blocks)]
+    groups = [{(0, index): [index]} for index in range(n_blocks)]
     for _ in range(2):
         found = merge_groups(appended, n_blocks, groups)
-        assert list(found.parts.values()) == [list(range(n_blocks))]
-    assert [group.parts for group in groups] == [{(0, at): [at]} for at in range(n_blocks)]
+        assert list(found.values()) == [list(range(n_blocks))]
+    assert groups == [{(0, at): [at]} for at in range(n_blocks)]
 
 
 @given(
@@ -84,6 +83,6 @@ def test_sums_have_the_same_bits_in_any_groups():
             for places in np.array_split(np.arange(11), n_groups)
         ]
         add = functools.partial(merged_in_order, appended, 11)
-        merged = merge_groups(appended, 11, [Merged(add(each), 0) for each in groups])
-        found.add(next(iter(merged.parts.values())).tobytes())
+        merged = merge_groups(appended, 11, [add(each) for each in groups])
+        found.add(next(iter(merged.values())).tobytes())
     assert len(found) == 1

@@ -17,12 +17,10 @@ import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
-from dask.sizeof import sizeof  # noqa: E402
 from scipy import sparse  # noqa: E402
 
 import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
-from pairrank.blocks._contracts import SecondPass  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.clients import client_of  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
@@ -30,9 +28,9 @@ from pairrank.dask.passes import DaskPasses  # noqa: E402
 from pairrank.exceptions import (  # noqa: E402
     FitInterruptedError,
     InputTypeError,
-    LargeTransferWarning,
     NoPairsError,
     PairrankError,
+    PairrankWarning,
 )
 
 CHUNKS = (40, 0, 90, 3, 0, 67)
@@ -85,59 +83,6 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
     assert passes.n_passes == before + 2
 
 
-@pytest.mark.parametrize("persist", [True, False])
-@pytest.mark.parametrize("anywhere", [True, False])
-def test_a_second_pass_gets_what_the_first_one_gives(client, rows, persist, anywhere):
-    """One round trip where a worker can finish the first pass, else two."""
-    X, y = rows
-    passes = passes_over(client, cut(X), cut(y), persist)
-    passes.describe(dask_tasks.describe_rows, None)
-    passes.prepare(dask_tasks.keep_labels, 1.0)
-    second = SecondPass(
-        dask_tasks.shift_by_total,
-        dask_tasks.add_total,
-        dask_tasks.add,
-        dask_tasks.together,
-        anywhere,
-    )
-    before = passes.n_passes
-    found = passes.begin(dask_tasks.gradient, SHARED, dask_tasks.add, second)()
-    assert passes.n_passes == before + (1 if anywhere else 2)
-    np.testing.assert_array_equal(found[0], X.T @ y)
-    assert found[1] == (X @ SHARED).sum()
-    assert found[2] == len(X) * ((X.T @ y).sum() + SHARED[0])
-    assert [(index, sent) for index, sent, _ in found[4]] == [(at, at) for at in range(4)]
-    assert os.getpid() not in {process for *_, process in found[4]}
-
-
-def test_passes_that_were_begun_run_together(client, rows):
-    X, y = rows
-    passes = passes_over(client, cut(X), cut(y))
-    passes.describe(dask_tasks.describe_rows, None)
-    passes.prepare(dask_tasks.keep_labels, 1.0)
-    waits = [
-        passes.begin(dask_tasks.gradient, factor * SHARED, dask_tasks.add) for factor in (1.0, 2.0)
-    ]
-    for factor, wait in zip((2.0, 1.0), waits[::-1], strict=True):
-        total, score, _ = wait()
-        np.testing.assert_array_equal(total, X.T @ y)
-        assert score == factor * (X @ SHARED).sum()
-    assert passes.works_meanwhile
-    assert not passes_over(client, cut(X), cut(y), persist=False).works_meanwhile
-
-
-def test_dask_sees_the_bytes_of_results_and_states():
-    record = dask_tasks.Record(np.zeros(1000))
-    tasks = dask_passes.tasks
-    for value in (
-        tasks.Merged({(0, 0): record}, 0),
-        tasks.Counted(record, 0),
-        tasks.Finished(1.0, record, 0),
-        tasks.Prepared([record], []),
-    ):
-        assert 8000 <= sizeof(value) < 10_000
-
-
 def test_blocks_of_one_worker_share_a_task(client, rows):
     X, y = rows
     chunks = (2,) * 100
@@ -147,31 +92,6 @@ def test_blocks_of_one_worker_share_a_task(client, rows):
     reread = passes_over(client, cut(X), cut(y), False)
     check_gradient(reread, X, y)
     assert reread._groups == [(index,) for index in range(reread.n_blocks)]
-
-
-def test_reports_that_nobody_reads_cost_no_round_trip(client, rows):
-    X, y = rows
-    passes = passes_over(client, cut(X), cut(y))
-    passes.describe(dask_tasks.describe_rows, None)
-    before = passes.n_passes
-    reports = passes.prepare(dask_tasks.keep_labels, 1.0)
-    assert passes.n_passes == before
-    assert (reports[0], list(reports)) == (CHUNKS[0], [size for size in CHUNKS if size])
-    assert passes.n_passes == before + 1
-
-
-def test_features_of_known_lengths_load_before_the_first_pass(client, rows):
-    X, y = rows
-    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")).assign(y=y), npartitions=2)
-    loading = {
-        "known": passes_over(client, cut(X), cut(y)),
-        "reread": passes_over(client, cut(X), cut(y), False),
-        "unknown": passes_over(client, frame[["a", "b", "c"]], frame["y"]),
-    }
-    assert {name: len(passes._kept) for name, passes in loading.items()} == {
-        "known": sum(size > 0 for size in CHUNKS), "reread": 0, "unknown": 0,
-    }  # fmt: skip
-    check_gradient(loading["known"], X, y)
 
 
 def test_many_blocks_are_merged_as_a_tree_in_order(client, rows):
@@ -256,19 +176,10 @@ def test_rows_that_change_between_passes_are_an_error(client, rows, tmp_path):
 def test_rows_beyond_half_of_the_memory_are_read_again_with_a_warning(client, rows, monkeypatch):
     X, y = rows
     monkeypatch.setattr(dask_passes, "worker_memory", lambda client: 2.0 * X.nbytes - 2.0)
-    with pytest.warns(LargeTransferWarning, match="each pass of the fit reads it again"):
+    with pytest.warns(PairrankWarning, match="each pass of the fit reads it again"):
         check_gradient(passes_over(client, cut(X), cut(y)), X, y)
     check_gradient(passes_over(client, cut(X), cut(y), persist=False), X, y)
     check_gradient(passes_over(client, cut(X), cut(y), persist=True), X, y)
-
-
-def test_a_large_pass_warns_once_with_its_size(client, rows, monkeypatch):
-    X, y = rows
-    monkeypatch.setattr(dask_passes, "LARGE_PASS", 100)
-    passes = passes_over(client, cut(X), cut(y))
-    with pytest.warns(LargeTransferWarning, match=r"sends up to .* GB"):
-        check_gradient(passes, X, y)
-    passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
 
 
 def test_large_shared_values_need_no_advice_of_dask(client, rows):

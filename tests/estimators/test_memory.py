@@ -34,20 +34,11 @@ def test_a_cell_sum_that_became_exact_keeps_no_codes_of_cells():
     total, y = _cell_sum(Hinge())
     scores = y + np.random.default_rng(1).standard_normal(y.size)
     found = total.at(scores)
-    code = weakref.ref(total.plan.units[0].code)
+    code = weakref.ref(total.units[0].code)
     while total.sharpen():
         pass
     assert code() is None
     assert found.value == pytest.approx(total.at(scores).value, abs=2 * found.error)
-
-
-def test_a_cell_sum_that_uses_cells_again_keeps_no_buffers_of_sorting():
-    total, y = _cell_sum(Hinge())
-    spread = np.sinh(40.0 * np.random.default_rng(1).standard_normal(y.size))
-    total.at(spread)
-    assert "_exact" in vars(total)
-    total.at(y + np.random.default_rng(1).standard_normal(y.size))
-    assert "_exact" not in vars(total)
 
 
 def test_a_curvature_asked_for_after_sharpening_is_that_of_its_own_evaluation():

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import RankSVM
-from pairrank.objective import pair_objective
+from pairrank.objective import problem
 from pairrank.pair_sums import bind
 
 pytestmark = pytest.mark.numeric
@@ -39,7 +39,7 @@ def test_an_interrupt_within_the_few_is_the_fit_s(many_rows, monkeypatch):
             found.at = interrupt
         return found
 
-    monkeypatch.setattr(pair_objective, "bind", bind_interrupted)
+    monkeypatch.setattr(problem, "bind", bind_interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         fitted = hinge().fit(X, y)
     assert len(calls) == 1

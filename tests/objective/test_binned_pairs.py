@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh
 
 from pairrank import OrderGraph, losses
-from pairrank.objective.binned_pairs import BinnedPairs, weighted_gram
+from pairrank.objective.binned_pairs import BinnedPairs
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
 
@@ -135,18 +135,3 @@ def test_sums_that_take_as_much_memory_as_X_give_none():
     assert BinnedPairs(X, levels, losses.SquaredHinge()).at(scores) is None
     few = Levels.build(y // 3.0)
     assert BinnedPairs(X, few, losses.SquaredHinge()).at(scores) is not None
-
-
-@given(st.integers(1, 9), st.integers(0, 30), st.integers(0, 2**31))
-def test_a_weighted_gram_matrix_is_the_product(n_features, n_rows, seed):
-    generator = np.random.default_rng(seed)
-    X, weight = generator.normal(size=(n_rows, n_features)), generator.normal(size=n_rows)
-    wanted = X.T @ (weight[:, np.newaxis] * X)
-    np.testing.assert_allclose(weighted_gram(X, weight), wanted, rtol=0, atol=1e-13 * (n_rows + 1))
-
-
-def test_blocks_of_features_join_to_the_whole_matrix():
-    generator = np.random.default_rng(3)
-    X, weight = generator.normal(size=(1 << 13, 37)), generator.uniform(size=1 << 13)
-    found, wanted = weighted_gram(X, weight), X.T @ (weight[:, np.newaxis] * X)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())

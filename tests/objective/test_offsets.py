@@ -62,7 +62,7 @@ def test_a_hessian_without_a_factorisation_gives_way_to_every_pair(rows, monkeyp
     model = SampledModel(problem, 300, np.random.default_rng(0))
     w = np.zeros(4)
     assert model.hessian(w, np.zeros(300)) is None
-    assert model.inverse(w) is None
+    assert model.inverse(w, np.zeros(300)) is None
     assert not model.refine()
 
 

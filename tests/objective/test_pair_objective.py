@@ -158,7 +158,7 @@ def test_a_sample_whose_hessian_has_no_factorisation_is_left():
     model = SampledModel(problem, 50, rng)
     w = np.ones(2)
     assert model.matrix(w) is None
-    assert model.inverse(w) is None
+    assert model.inverse(w, w) is None
     assert not model.refine()
     exact = PairObjective(problem).at(w).hessian().matvec(w)
     np.testing.assert_array_equal(PairObjective(problem, model).at(w).hessian().matvec(w), exact)

@@ -1,4 +1,4 @@
-"""The pictures of Fung, Lee & Lin and Cortes are drawn from finished cells."""
+"""The pictures of Fung and Lee & Lin are drawn from finished cells."""
 
 import pytest
 
@@ -21,7 +21,6 @@ DRAWN = [
     ("lee2014", "fig5"),
     ("lee2014", "fig6"),
     ("lee2014", "fig7"),
-    ("cortes2007", "widths"),
 ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -138,8 +136,7 @@ def test_a_sampled_hessian_changes_steps_and_never_the_optimum(loss, solver):
     start = np.zeros(5)
     plain = solver(PairObjective(problem), start, tol=1e-8, max_iter=500)
     model = SampledModel(problem, 100, rng)
-    near = model.start(replace(solver, step_length=None), tol=0.02, max_iter=50)
-    found = solver(PairObjective(problem, model), near.coef, tol=1e-8, max_iter=500)
+    found = solver(PairObjective(problem, model), start, tol=1e-8, max_iter=500)
     assert plain.status.ok
     assert found.status.ok
     np.testing.assert_allclose(found.coef, plain.coef, rtol=1e-6, atol=1e-9)

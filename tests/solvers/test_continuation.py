@@ -11,7 +11,6 @@ from pairrank._protocols import Status
 from pairrank.estimators import _descent
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import LineSample, PairObjective, Problem
-from pairrank.objective.hessians import ExactHessian
 from pairrank.preferences import Levels
 from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.tron import Tron
@@ -97,19 +96,6 @@ def test_tron_goes_on_while_the_next_step_promises_much():
     assert decrease * fall <= 0.1 * steps[-1].value
     small = [step.gradient_norm <= 1e-2 * steps[0].gradient_norm for step in steps]
     assert sum(small) > 1, "the gradient alone would have ended the run"
-
-
-def test_rows_without_curvature_are_left_out_of_products():
-    problem = separable()
-    objective = PairObjective(problem)
-    w = 3.0 * run(Tron(), problem, tol=1e-3)[0].coef
-    hessian = objective.at(w).hessian()
-    assert isinstance(hessian, ExactHessian)
-    v = np.random.default_rng(0).normal(size=900)
-    whole, restricted = hessian.matvec(v), hessian.matvec(v)
-    rows, design = hessian._active
-    assert design.n_rows == rows.size < 150
-    np.testing.assert_allclose(restricted, whole, rtol=1e-12, atol=1e-12 * np.abs(whole).max())
 
 
 def test_auto_takes_the_path_where_features_are_nearly_as_many_as_rows():

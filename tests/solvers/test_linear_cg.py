@@ -205,9 +205,9 @@ def test_a_kernel_takes_the_steps_of_its_features(make):
         PairObjective(problem), np.zeros(15), tol=0, max_iter=8, callback=of_features.append
     )
     for K in (X @ X.T, sparse.csr_array(X @ X.T), aslinearoperator(X @ X.T)):
-        dual, of_rows = PairObjective(replace(problem, X=K, is_kernel=True)), []
+        dual, of_rows = replace(problem, X=K, is_kernel=True), []
         solution = LinearCG(metric=dual.design)(
-            dual, np.zeros(30), tol=0, max_iter=8, callback=of_rows.append
+            PairObjective(dual), np.zeros(30), tol=0, max_iter=8, callback=of_rows.append
         )
         assert solution.n_iter == found.n_iter == 8
         for primal, step in zip(of_features, of_rows, strict=True):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.groups import CrossingGroups, groups_of_one_query, merge_groups
 from pairrank.blocks.sample import DrawnRows, Ranked, SampleRows, draw_rows, merge_rows, sizes_of
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import OrderGraph
@@ -56,8 +55,6 @@ class Description(NamedTuple):
     has: tuple[bool, ...]
     """Which of qid, sample_weight, winner_weight and loser_weight there are."""
     drawn: DrawnRows
-    groups: CrossingGroups | None
-    """The rows by label, of one query without weights; None otherwise, or of too many labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +79,6 @@ class Catalog:
     crossing: NDArray[Any]
     """The identifiers of crossing queries, sorted where they can be; of no qid a single 0."""
     sample: SampleRows
-    groups: CrossingGroups | None = None
-    """The rows of crossing queries by query and label; None where the first pass counts none."""
 
     @property
     def width(self) -> float:
@@ -120,7 +115,6 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
         labels=_labels(parts),
         crossing=crossing,
         sample=merge_rows([part.drawn for part in parts]),
-        groups=_groups(parts) if crossing.size else None,
     )
 
 
@@ -150,18 +144,16 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
     )
     if queries is not None:
         queries = queries[sizes_of(query_of, kept, queries.size) > 0]
-    labels = _distinct_labels(block.y, kept, request.graph, ranked)
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         n_features=n_features,
         dtype=block.X.dtype,
-        labels=labels,
+        labels=_distinct_labels(block.y, kept, request.graph, ranked),
         queries=queries,
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
-        groups=None if labels is None else _groups_of_block(block, ranked),
     )
 
 
@@ -202,18 +194,6 @@ def _distinct_labels(
     labels = ranked.labels if ranked else level_codes(y[kept].reshape(-1))[0]
     is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
     return labels if is_countable else None
-
-
-def _groups_of_block(block: RowBlock, ranked: Ranked | None) -> CrossingGroups | None:
-    """Return the rows of a block by label, if all are of one query, without weights."""
-    if ranked is None or any(part is not None for part in block[2:]):
-        return None
-    return groups_of_one_query(ranked.labels, ranked.counts)
-
-
-def _groups(parts: list[Description]) -> CrossingGroups | None:
-    known = [part.groups for part in parts if part.groups is not None]
-    return merge_groups(known) if len(known) == len(parts) else None
 
 
 def _labels(parts: list[Description]) -> NDArray[Any] | None:

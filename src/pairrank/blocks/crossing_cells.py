@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_grid import CellMoments, block_grid, most_cells
-from pairrank.blocks.crossing_packing import pack, packed_state, unpack, unpacked_state
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.exceptions import PairrankError
@@ -33,7 +32,6 @@ Of 5 levels it holds 800,000 cells, which is 100 MB."""
 FINER, FINEST = 16, 256
 """`sharpen` divides the cells' width by 16, and by up to 256: 16,384 or 65,536 cells per margin."""
 _NO_WEIGHT = np.empty((1, 0))
-_TABLES = {"table": 3}
 
 
 class CellsOfLevels:
@@ -77,8 +75,7 @@ class CellsOfLevels:
             return CellMoments.without_grid()
         unit = _unit(self.query, rows, weight)
         moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
-        n_added = scores.size + rows.n_additions
-        additions = float(n_added if weight.size else moments[..., 0].max())
+        additions = float(scores.size if weight.size else moments[..., 0].max())
         most = limit(finer)
         return CellMoments(grid.per_h, grid.position, moments, additions, most).limited()
 
@@ -184,14 +181,7 @@ class CellTable:
         return cls(query, terms, np.nan, nothing, np.empty((0, 3)), np.inf, 0.0, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        return packed_state({**self.__dict__, "weights": None}, _TABLES)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(unpacked_state(state, _TABLES))
-
-    def of_block(self, index: int) -> CellTable:
-        """Return the table, which all blocks need."""
-        return self
+        return {**self.__dict__, "weights": None}
 
     def gradient(self, index: int, rows: OwnRows) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
@@ -216,12 +206,6 @@ class CellTotals:
     """Sums of values by side, code and cell of a table, (S, C, B)."""
 
     totals: FloatArray
-
-    def __getstate__(self) -> Any:
-        return pack(self.totals, 1)
-
-    def __setstate__(self, state: Any) -> None:
-        self.totals = unpack(state)
 
     def merged(self, other: CellTotals) -> CellTotals:
         """Return the sums over both sets of rows."""
@@ -258,10 +242,6 @@ class CellProduct:
 
     curvature: CellCurvature
     sums: FloatArray
-
-    def of_block(self, index: int) -> CellProduct:
-        """Return the product, which all blocks need."""
-        return self
 
     def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
         """Return the rows' entries; O(rows)."""

@@ -8,13 +8,11 @@ into cells of 2^k h without a rounding of their borders.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing_packing import packed_state, unpacked_state
 from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.cell_grid import (
     LARGEST_CELL,
@@ -30,7 +28,6 @@ IntArray = NDArray[np.int64]
 _MOST_SHIFT = 52
 _NARROWEST = 2.0**1000
 """The largest 1/h."""
-_TABLES = {"moments": 3}
 
 
 def most_cells(margins: FloatArray, cells: float, most: int) -> int:
@@ -102,12 +99,6 @@ class CellMoments:
     """The most additions that an entry may be made of: its rounding is relative to them."""
     most: int
     """The number of cells beyond which they are made wider."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return packed_state(self.__dict__, _TABLES)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(unpacked_state(state, _TABLES))
 
     @classmethod
     def without_grid(cls) -> CellMoments:

@@ -9,11 +9,6 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import BlockLayout
-from pairrank.preferences.ordering import counting_order
-
-Places = slice | NDArray[np.integer]
-_STRIP = 256
-"""So many weights are added one by one; the sums of strips are added in pairs."""
 
 
 class OwnRows(NamedTuple):
@@ -24,8 +19,6 @@ class OwnRows(NamedTuple):
     level: NDArray[np.int32]
     label: FloatArray
     weight: FloatArray
-    n_additions: int = 0
-    """The rounded additions in each weight, where a row stands for several."""
 
 
 class Part(Protocol):
@@ -56,9 +49,6 @@ class PartTable(Protocol):
     def gradient_error(self) -> float:
         """Bound on the sum over rows of the errors of the gradients."""
 
-    def of_block(self, index: int) -> Any:
-        """Return what this block needs."""
-
     def gradient(self, index: int, rows: OwnRows) -> FloatArray:
         """Return the rows' gradients."""
 
@@ -79,104 +69,18 @@ class PartCurvature(Protocol):
 class PartProduct(Protocol):
     """A product of a part's Hessian."""
 
-    def of_block(self, index: int) -> Any:
-        """Return what this block needs."""
-
     def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
         """Return the rows' entries."""
 
 
-def rows_at(layout: BlockLayout, scores: FloatArray, places: Places) -> OwnRows:
+def rows_at(layout: BlockLayout, scores: FloatArray, places: slice) -> OwnRows:
     """Return the crossing rows of a block at some places among them."""
+    ends = np.clip(layout.start, places.start, places.stop)
+    sizes = ends[1:] - ends[:-1]
     return OwnRows(
         np.ascontiguousarray(scores[places]),
-        layout.query[places],
+        np.repeat(layout.query, sizes),
         layout.level[places] if layout.level.size else layout.level,
         layout.label[places] if layout.label.size else layout.label,
         layout.weight[:, places],
     )
-
-
-def has_one_score(rows: OwnRows) -> bool:
-    """Whether all rows of few levels have the same score, as where weights are zero."""
-    scores = rows.scores
-    if not (rows.level.size and scores.size) or scores[0] != scores[-1]:
-        return False
-    return bool(scores.min() == scores.max())
-
-
-def grouped(rows: OwnRows) -> OwnRows:
-    """Return a row for each level, of one query and one score, with the weight of its rows."""
-    counts = np.bincount(rows.level)
-    level = np.flatnonzero(counts).astype(np.int32)
-    if not len(rows.weight):
-        return _like(rows, level, counts[np.newaxis, level].astype(np.float64))
-    strip = max(_STRIP, counts.size)
-    n_strips = -(-rows.level.size // strip)
-    place = rows.level.astype(np.intp) * n_strips + np.arange(rows.level.size) // strip
-    size = counts.size * n_strips
-    sums = [np.bincount(place, side, size).reshape(-1, n_strips).sum(1) for side in rows.weight]
-    # numpy adds up to eight runs of sixteen numbers one by one, and then in pairs
-    n_additions = strip + 24 + n_strips.bit_length()
-    return _like(rows, level, np.array(sums)[:, level])._replace(n_additions=n_additions)
-
-
-def gradient_of_levels(table: PartTable, index: int, rows: OwnRows) -> FloatArray:
-    """Return the gradients of rows of one query and one score, from one row for each level."""
-    n_levels, n_sides = int(rows.level.max()) + 1, max(1, len(rows.weight))
-    level = np.arange(n_levels, dtype=np.int32)
-
-    def by_row(side: int) -> FloatArray:
-        ones = np.zeros((n_sides, n_levels))
-        ones[side] = 1.0
-        found = table.gradient(index, _like(rows, level, ones)).take(rows.level)
-        if len(rows.weight):
-            found *= rows.weight[side]
-        return found
-
-    result = by_row(0)
-    for side in range(1, n_sides):
-        result += by_row(side)
-    return result
-
-
-def _like(rows: OwnRows, level: NDArray[np.int32], weight: FloatArray) -> OwnRows:
-    """Return rows of the same query and score."""
-    return OwnRows(
-        np.full(level.size, rows.scores[0]),
-        np.full(level.size, rows.query[0]),
-        level,
-        rows.label[:0],
-        weight,
-    )
-
-
-def places_of_parts(query: NDArray[np.int32], numbers: NDArray[np.int64]) -> dict[int, Places]:
-    """Return where the rows of each part are among the crossing rows of a block.
-
-    `query` (n,) has the rows' queries. Part k + 1 has the query numbers[k], ascending; part 0 has
-    all others. O(n), with few operations where the rows of a query are together.
-    """
-    if not query.size:
-        return {}
-    if query.min() == query.max():
-        own = np.flatnonzero(numbers == query[0])
-        return {int(own[0]) + 1 if own.size else 0: slice(0, query.size)}
-    starts = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
-    heads = query[starts]
-    at = np.searchsorted(numbers, heads)
-    part = np.where(np.isin(heads, numbers), at + 1, 0).astype(np.int32)
-    ends = np.append(starts[1:], query.size)
-    changes = np.flatnonzero(np.concatenate(([True], part[1:] != part[:-1])))
-    runs = part[changes]
-    if np.unique(runs).size == runs.size:
-        last = np.append(changes[1:], part.size) - 1
-        return {
-            int(one): slice(int(starts[low]), int(ends[high]))
-            for one, low, high in zip(runs, changes, last, strict=True)
-        }
-    of_row = np.repeat(part, ends - starts)
-    order, _ = counting_order(of_row, numbers.size + 1)
-    present, first = np.unique(of_row[order], return_index=True)
-    pieces = np.split(order, first[1:])
-    return {int(one): piece for one, piece in zip(present, pieces, strict=True)}

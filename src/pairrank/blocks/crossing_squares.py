@@ -53,12 +53,6 @@ class Residuals:
             made.append(full)
         return Residuals(query, *made)
 
-    def part(self, query: IntArray) -> Residuals:
-        """Return the sums of some of these queries, ascending."""
-        at = np.searchsorted(self.query, query)
-        rest = (self.weight, self.origin, self.rest, self.squares)
-        return Residuals(query, *(values[at] for values in rest))
-
     def centred(self, rows: OwnRows, values: FloatArray, label: FloatArray) -> FloatArray:
         """Return the rows' values less labels, minus the query's mean."""
         at = np.empty(0, dtype=np.int64)
@@ -67,28 +61,6 @@ class Residuals:
         with np.errstate(over="ignore", invalid="ignore"):
             result = (values - _by_row(self.origin, at)) - _by_row(self.rest, at)
             return result - label if label.size else result
-
-
-@dataclass(eq=False)
-class ResidualSummary:
-    """The residuals of the queries of some blocks, and the numbers of these queries by block."""
-
-    residuals: Residuals
-    queries: dict[int, IntArray]
-
-    @classmethod
-    def of(cls, index: int, residuals: Residuals) -> ResidualSummary:
-        """Return the summary of one block."""
-        return cls(residuals, {index: residuals.query})
-
-    def merged(self, other: ResidualSummary) -> ResidualSummary:
-        """Return the summary of both sets of blocks."""
-        queries = {**self.queries, **other.queries}
-        return ResidualSummary(self.residuals.merged(other.residuals), queries)
-
-    def of_block(self, index: int) -> ResidualSummary:
-        """Return what a block needs: the sums of its own queries."""
-        return ResidualSummary(self.residuals.part(self.queries[index]), {})
 
 
 def residuals_of(rows: OwnRows, values: FloatArray, label: FloatArray) -> Residuals:
@@ -154,13 +126,13 @@ class SquaredResiduals:
     residual. A summary has six numbers per query. Exact.
     """
 
-    def summary(self, index: int, rows: OwnRows) -> ResidualSummary:
+    def summary(self, index: int, rows: OwnRows) -> Residuals:
         """Return the sums over these rows."""
-        return ResidualSummary.of(index, residuals_of(rows, rows.scores, rows.label))
+        return residuals_of(rows, rows.scores, rows.label)
 
-    def finish(self, merged: ResidualSummary) -> SquareTable:
+    def finish(self, merged: Residuals) -> SquareTable:
         """Return value and means."""
-        value = float(merged.residuals.squares.sum())
+        value = float(merged.squares.sum())
         return SquareTable(merged, value if np.isfinite(value) else np.inf)
 
     def sharpen(self) -> bool:
@@ -172,20 +144,16 @@ class SquaredResiduals:
 class SquareTable:
     """The mean residuals of all crossing queries."""
 
-    merged: ResidualSummary
+    merged: Residuals
     value: float
     error: float = 0.0
     gradient_error: float = 0.0
-
-    def of_block(self, index: int) -> SquareTable:
-        """Return the means of the block's queries."""
-        return SquareTable(self.merged.of_block(index), self.value)
 
     def gradient(self, index: int, rows: OwnRows) -> FloatArray:
         """Return 2 w (r - mean), the rows' gradients; O(rows). NaN where the value is infinite."""
         if not np.isfinite(self.value):
             return np.full(rows.scores.size, np.nan)
-        return _twice(rows, self.merged.residuals.centred(rows, rows.scores, rows.label))
+        return _twice(rows, self.merged.centred(rows, rows.scores, rows.label))
 
     def curvature(self) -> SquareCurvature:
         """Return the Hessian, the same at all scores."""
@@ -202,11 +170,11 @@ _NO_LABEL = np.empty(0)
 class SquareCurvature:
     """Twice the centring matrix of Airola et al. 2010, Eq. 4, with row weights."""
 
-    def summary(self, index: int, rows: OwnRows, values: FloatArray) -> ResidualSummary:
+    def summary(self, index: int, rows: OwnRows, values: FloatArray) -> Residuals:
         """Return the sums over these values."""
-        return ResidualSummary.of(index, residuals_of(rows, values, _NO_LABEL))
+        return residuals_of(rows, values, _NO_LABEL)
 
-    def finish(self, merged: ResidualSummary) -> SquareProduct:
+    def finish(self, merged: Residuals) -> SquareProduct:
         """Return the means."""
         return SquareProduct(merged)
 
@@ -215,12 +183,8 @@ class SquareCurvature:
 class SquareProduct:
     """A product: twice the weighted values less their query's mean."""
 
-    merged: ResidualSummary
-
-    def of_block(self, index: int) -> SquareProduct:
-        """Return the means of the block's queries."""
-        return SquareProduct(self.merged.of_block(index))
+    merged: Residuals
 
     def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
         """Return the rows' entries; O(rows)."""
-        return _twice(rows, self.merged.residuals.centred(rows, values, _NO_LABEL))
+        return _twice(rows, self.merged.centred(rows, values, _NO_LABEL))

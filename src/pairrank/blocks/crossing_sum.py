@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,32 +13,24 @@ from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmo
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_boxes import BoxedLevels
 from pairrank.blocks.crossing_cells import CellsOfLevels
-from pairrank.blocks.crossing_parts import (
-    OwnRows,
-    Part,
-    gradient_of_levels,
-    grouped,
-    has_one_score,
-    places_of_parts,
-    rows_at,
-)
-from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery
-from pairrank.blocks.crossing_rows import RowExchange
+from pairrank.blocks.crossing_parts import OwnRows, Part, rows_at
+from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.blocks.crossing_squares import SquaredResiduals
-from pairrank.exceptions import PairrankError
 from pairrank.pair_sums._bound import as_scores, no_curvature
 from pairrank.pair_sums.plan import check_eps
 
-IntArray = NDArray[np.int64]
+Parts = dict[int, Any]
 
 
-def crossing_sum(loss: PairLoss, crossing: CrossingQueries, eps: float = 1e-6) -> BlockedSum:
+def crossing_sum(loss: PairLoss, queries: tuple[MomentQuery, ...], eps: float = 1e-6) -> BlockedSum:
     """Return the sum of a loss over the preferences of queries that cross blocks.
 
     Parameters
     ----------
     loss : PairLoss
-    crossing : CrossingQueries
+        Of a family that has moments.
+    queries : tuple of MomentQuery
+        The queries that have a pair, by ascending number; squares need none.
     eps : float, default 1e-6
         As for `pairrank.pair_sums.bind`. Sums by cells compute their own errors.
 
@@ -48,16 +41,13 @@ def crossing_sum(loss: PairLoss, crossing: CrossingQueries, eps: float = 1e-6) -
     Raises
     ------
     PairrankError
-        If eps is out of range, or a query is to travel as moments that this loss has not.
+        If eps is out of range.
     """
     check_eps(eps)
     if isinstance(loss.family, Squares):
-        return BlockedSum([SquaredResiduals()], np.empty(0, dtype=np.int64), loss.smooth)
-    first: Part | None = None
-    if crossing.exchanged is not None:
-        first = RowExchange(loss, crossing.exchanged, eps)
-    parts = [_by_moments(loss, query, eps) for query in crossing.moments]
-    return BlockedSum([first, *parts], crossing.numbers, loss.smooth)
+        return BlockedSum([SquaredResiduals()], None, loss.smooth)
+    parts = [_by_moments(loss, query, eps) for query in queries]
+    return BlockedSum(parts, np.array([each.query for each in queries], np.int64), loss.smooth)
 
 
 def _by_moments(loss: PairLoss, query: MomentQuery, eps: float) -> Part:
@@ -66,193 +56,134 @@ def _by_moments(loss: PairLoss, query: MomentQuery, eps: float) -> Part:
         return CellsOfLevels(family.terms, query)
     if isinstance(family, Tubes):
         return CellsOfLevels(((-family.epsilon, family.power, 1.0),), query)
-    if isinstance(family, Sigmoidal):
-        return BoxedLevels(family, query, eps)
-    raise PairrankError(
-        f"the loss {type(loss).__name__} has no moments: leave its queries out of "
-        "CrossingQueries.moments, so that their rows' scores are exchanged"
-    )
-
-
-@dataclass(eq=False)
-class Summary:
-    """The summaries of the parts that have rows in some blocks.
-
-    `met` has the numbers of those parts by block: a block needs the tables of its own parts only.
-    """
-
-    parts: dict[int, Any]
-    met: dict[int, list[int]]
-
-    @classmethod
-    def of(cls, index: int, parts: dict[int, Any]) -> Summary:
-        """Return the summary of one block."""
-        return cls(parts, {index: list(parts)})
-
-    def merged(self, other: Summary) -> Summary:
-        """Return the summary of both sets of blocks, part by part."""
-        parts = dict(self.parts)
-        for k, part in other.parts.items():
-            parts[k] = parts[k].merged(part) if k in parts else part
-        return Summary(parts, {**self.met, **other.met})
-
-
-def _needed(parts: dict[int, Any], met: dict[int, list[int]], index: int) -> dict[int, Any]:
-    """Return what a block needs of the parts' tables."""
-    return {k: parts[k].of_block(index) for k in met.get(index, [])}
+    assert isinstance(family, Sigmoidal)
+    return BoxedLevels(family, query, eps)
 
 
 class BlockedSum:
-    """A `CrossingSum`: parts for exchanged rows and for each query that travels as moments.
+    """A loss over crossing queries, cut into summary, merge and finish.
 
-    Part 0 has the queries that are not in `numbers`, part k + 1 has the query numbers[k].
+    Part k has the query numbers[k]; other queries have no pair. `numbers` is None where one part
+    has all queries. A summary has what other blocks must know of a block's rows, by part. It is
+    small and holds no scores, so that it is sent to every block.
     """
 
-    def __init__(self, parts: list[Part | None], numbers: IntArray, smooth: bool) -> None:
+    def __init__(self, parts: list[Part], numbers: NDArray[np.int64] | None, smooth: bool) -> None:
         self.parts, self.numbers, self.smooth = parts, numbers, smooth
 
-    @property
-    def finishes_anywhere(self) -> bool:
-        """Whether a copy that was pickled can finish: no rows are exchanged."""
-        return not isinstance(self.parts[0], RowExchange)
-
-    def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Summary:
+    def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Parts:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
-        found = _rows_of(self.numbers, scores, layout)
-        parts = {}
-        for k, (_, rows) in found.items():
-            given = grouped(rows) if k and has_one_score(rows) else rows
-            parts[k] = self._part(k).summary(index, given)
-        return Summary.of(index, parts)
+        return {
+            k: self.parts[k].summary(index, rows)
+            for k, _, rows in _rows_of(self.numbers, scores, layout)
+        }
 
-    def merge(self, first: Summary, second: Summary) -> Summary:
-        """Return the summary of two sets of blocks together; writes into the first."""
-        return first.merged(second)
-
-    def finish(self, merged: Summary) -> BlockedTable:
+    def finish(self, merged: Parts) -> BlockedTable:
         """Return value, errors and gradients from the merged summary of all blocks."""
-        parts = {k: self._part(k).finish(each) for k, each in sorted(merged.parts.items())}
+        tables = {k: self.parts[k].finish(each) for k, each in sorted(merged.items())}
         return BlockedTable(
             self.numbers,
-            parts,
-            merged.met,
+            tables,
             self.smooth,
-            float(sum(each.value for each in parts.values())),
-            float(sum(each.error for each in parts.values())),
-            float(sum(each.gradient_error for each in parts.values())),
+            float(sum(each.value for each in tables.values())),
+            float(sum(each.error for each in tables.values())),
+            float(sum(each.gradient_error for each in tables.values())),
         )
-
-    def _part(self, k: int) -> Part:
-        part = self.parts[k]
-        if part is None:
-            raise PairrankError(
-                "rows of crossing queries are to be exchanged, but CrossingQueries.exchanged is "
-                "None"
-            )
-        return part
 
     def sharpen(self) -> bool:
         """Sharpen every part; False if none can be sharpened."""
-        return any([part.sharpen() for part in self.parts if part is not None])
+        return any([part.sharpen() for part in self.parts])
+
+
+def merged_summaries(first: Parts, second: Parts) -> Parts:
+    """Return the summaries of two sets of blocks together; writes into the first."""
+    for k, part in second.items():
+        first[k] = first[k].merged(part) if k in first else part
+    return first
 
 
 def _rows_of(
-    numbers: IntArray, scores: FloatArray, layout: BlockLayout
-) -> dict[int, tuple[Any, OwnRows]]:
-    """Return the places and the rows of each part in a block."""
-    scores = as_scores(scores, layout.query.size)
-    places = places_of_parts(layout.query, numbers)
-    return {k: (here, rows_at(layout, scores, here)) for k, here in places.items()}
+    numbers: NDArray[np.int64] | None, scores: FloatArray, layout: BlockLayout
+) -> Iterator[tuple[int, slice, OwnRows]]:
+    """Yield the number, the places and the rows of each part in a block."""
+    scores = as_scores(scores, layout.rows.size)
+    if numbers is None:
+        every = slice(0, layout.rows.size)
+        if layout.rows.size:
+            yield 0, every, rows_at(layout, scores, every)
+        return
+    at = np.searchsorted(numbers, layout.query)
+    known = np.isin(layout.query, numbers)
+    for place in np.flatnonzero(known):
+        own = slice(int(layout.start[place]), int(layout.start[place + 1]))
+        yield int(at[place]), own, rows_at(layout, scores, own)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedTable:
-    """A `CrossingTable`: the tables of the parts."""
+    """A merged pair sum over crossing queries at some scores; sent to every block."""
 
-    numbers: IntArray
-    parts: dict[int, Any]
-    met: dict[int, list[int]]
+    numbers: NDArray[np.int64] | None
+    parts: Parts
     smooth: bool
     value: float
     error: float
     gradient_error: float
 
-    def of_block(self, index: int) -> BlockedTable:
-        """Return the tables of the parts that have rows in this block."""
-        return replace(self, parts=_needed(self.parts, self.met, index), met={})
-
     def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
         """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
-        found = _rows_of(self.numbers, scores, layout)
-        if len(found) == 1:
-            ((k, (_, rows)),) = found.items()
-            return self._gradient_of(k, index, rows)
-        result = np.empty(layout.query.size)
-        for k, (places, rows) in found.items():
-            result[places] = self._gradient_of(k, index, rows)
-        return result
-
-    def _gradient_of(self, k: int, index: int, rows: OwnRows) -> FloatArray:
-        """Return the gradients of the rows of part k; part 0 may be of exchanged rows."""
-        if k and has_one_score(rows):
-            return gradient_of_levels(self.parts[k], index, rows)
-        result: FloatArray = self.parts[k].gradient(index, rows)
+        result = np.zeros(layout.rows.size)
+        for k, places, rows in _rows_of(self.numbers, scores, layout):
+            result[places] = self.parts[k].gradient(index, rows)
         return result
 
     def curvature(self) -> BlockedCurvature:
-        """Return the Hessian at these scores."""
+        """Return the Hessian at these scores, of a smooth loss."""
         if not self.smooth:
             no_curvature()
-        parts = {k: each.curvature() for k, each in self.parts.items()}
-        return BlockedCurvature(self.numbers, parts)
+        return BlockedCurvature(
+            self.numbers, {k: each.curvature() for k, each in self.parts.items()}
+        )
 
 
+@dataclass(frozen=True, eq=False)
 class BlockedCurvature:
-    """A `CrossingCurvature`: the Hessians of the parts."""
+    """The Hessian by the scores; a product takes two passes."""
 
-    def __init__(self, numbers: IntArray, parts: dict[int, Any]) -> None:
-        self.numbers, self.parts = numbers, parts
+    numbers: NDArray[np.int64] | None
+    parts: Parts
 
     def summary(
         self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
-    ) -> Summary:
+    ) -> Parts:
         """Return what other blocks must know of a block's values at its crossing rows."""
-        values = as_scores(values, layout.query.size)
-        parts = {
+        values = as_scores(values, layout.rows.size)
+        return {
             k: self.parts[k].summary(index, rows, np.ascontiguousarray(values[places]))
-            for k, (places, rows) in _rows_of(self.numbers, scores, layout).items()
+            for k, places, rows in _rows_of(self.numbers, scores, layout)
         }
-        return Summary.of(index, parts)
 
-    def merge(self, first: Summary, second: Summary) -> Summary:
-        """Return the summary of two sets of blocks together; writes into the first."""
-        return first.merged(second)
-
-    def finish(self, merged: Summary) -> BlockedProduct:
+    def finish(self, merged: Parts) -> BlockedProduct:
         """Return what gives each row its entry of the product."""
-        parts = {k: self.parts[k].finish(each) for k, each in merged.parts.items()}
-        return BlockedProduct(self.numbers, parts, merged.met)
+        return BlockedProduct(
+            self.numbers, {k: self.parts[k].finish(each) for k, each in merged.items()}
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedProduct:
-    """A `CrossingProduct`: the products of the parts."""
+    """The Hessian times a vector, merged; sent to every block."""
 
-    numbers: IntArray
-    parts: dict[int, Any]
-    met: dict[int, list[int]]
-
-    def of_block(self, index: int) -> BlockedProduct:
-        """Return the products of the parts that have rows in this block."""
-        return BlockedProduct(self.numbers, _needed(self.parts, self.met, index), {})
+    numbers: NDArray[np.int64] | None
+    parts: Parts
 
     def product(
         self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
     ) -> FloatArray:
         """Return the products of a block's crossing rows, (n_crossing,)."""
-        values = as_scores(values, layout.query.size)
-        result = np.empty(values.size)
-        for k, (places, rows) in _rows_of(self.numbers, scores, layout).items():
+        values = as_scores(values, layout.rows.size)
+        result = np.zeros(values.size)
+        for k, places, rows in _rows_of(self.numbers, scores, layout):
             own = np.ascontiguousarray(values[places])
             result[places] = self.parts[k].product(index, rows, own)
         return result

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss, Squares
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
-from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, travels_as_moments
+from pairrank.blocks.crossing_queries import MomentQuery, require_few_tables
 from pairrank.blocks.layouts import crossing_weights, split_rows
+from pairrank.blocks.sampled import drawn_alone
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences
 from pairrank.preferences._codes import no_pairs
@@ -55,15 +56,6 @@ class WholeSums(NamedTuple):
     """Weighted squares of the targets about the means of queries, (n_targets,)."""
 
 
-class Exchanged(NamedTuple):
-    """The rows of a block whose scores travel: labels, query numbers and weights."""
-
-    label: FloatArray
-    query: NDArray[np.int32]
-    weight: FloatArray
-    """Empty where rows have no weights."""
-
-
 @dataclass(frozen=True, eq=False)
 class DifferencePlan:
     """How blocks are laid out for differences.
@@ -76,9 +68,7 @@ class DifferencePlan:
     n_weights: int
     mean_cost: bool
     target: int
-    totals: LabelSums | None
-    exchanged: NDArray[np.bool_]
-    """Whether each crossing query's rows are exchanged."""
+    totals: LabelSums | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +85,9 @@ class PreparedDifferences:
     """The number of queries with rows of positive weight."""
     square: FloatArray
     """Weighted squares of the targets about the means of queries, (n_targets,)."""
-    crossing: CrossingQueries | None
+    crossing: tuple[MomentQuery, ...] | None
+    """The queries that cross blocks; None where there are none."""
+    scale: float = 1.0
 
     @property
     def spread(self) -> float:
@@ -129,27 +121,18 @@ def prepare_differences(
     query crosses blocks; X is not read.
     """
     _require_numbers(catalog)
-    plan = DifferencePlan(
-        catalog.crossing,
-        int(catalog.has_weight),
-        mean_cost,
-        target,
-        None,
-        np.zeros(catalog.n_crossing, dtype=bool),
-    )
+    plan = DifferencePlan(catalog.crossing, int(catalog.has_weight), mean_cost, target)
     n_pairs, n_queries, squares, weights, crossing = 0, 0, [], [], None
     if catalog.n_crossing:
-        totals = merge_label_sums(list(passes.prepare(sum_crossing_labels, plan)))
+        totals = merge_label_sums(passes.prepare(sum_crossing_labels, plan))
         n_pairs = int((totals.n_rows**2).sum())
         n_queries = totals.query.size
         squares, weights = [totals.square.sum(axis=0)], [float(totals.weight.sum())]
         plan = replace(plan, totals=totals)
-        crossing = _crossing_queries(loss, plan, totals)
+        crossing = _crossing_queries(plan, totals)
         if not isinstance(loss.family, Squares):
-            plan.exchanged[:] = True
-            plan.exchanged[crossing.numbers] = False
-    parts = passes.prepare(lay_out_differences, plan)
-    reports = [report for report, _ in parts]
+            require_few_tables(crossing, 1, catalog)
+    reports = passes.prepare(lay_out_differences, plan)
     squares = [*squares, *(each.square for each in reports)]
     if not any(each.any() for each in squares):
         labels = np.zeros(1) if catalog.labels is None else catalog.labels[:1]
@@ -157,12 +140,6 @@ def prepare_differences(
     square = np.sum(squares, axis=0)
     if not np.isfinite(square).all():
         raise PairrankError("the squares of y overflow: scale the labels down")
-    if plan.exchanged.any():
-        assert crossing is not None
-        columns = zip(*(rows for _, rows in parts), strict=True)
-        label, query, weight = (np.concatenate(each) for each in columns)
-        exchanged = Differences.build(label, query, sample_weight=weight if weight.size else None)
-        crossing = replace(crossing, exchanged=exchanged)
     return PreparedDifferences(
         catalog=catalog,
         plan=plan,
@@ -237,8 +214,8 @@ def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
 
 def lay_out_differences(
     index: int, block: RowBlock, plan: DifferencePlan
-) -> tuple[DifferenceLayout, tuple[WholeSums, Exchanged]]:
-    """Return a block's layout, and its report with the rows that are exchanged."""
+) -> tuple[DifferenceLayout, WholeSums]:
+    """Return a block's layout and its report."""
     rows, targets = split_rows(block, plan.crossing), _targets(block)
     whole, report = _whole(block, rows.of_whole, targets, plan)
     weight = crossing_weights(block, rows.places, plan.n_weights)
@@ -248,20 +225,19 @@ def lay_out_differences(
         if plan.mean_cost:
             by_row = weight[0] if len(weight) else np.ones(rows.places.size)
             weight = (2.0 * by_row / plan.totals.weight[rows.query])[None]
-    label = np.ascontiguousarray(targets[rows.places, plan.target])
+    query, start = rows.starts
     layout = DifferenceLayout(
         n_rows=len(targets),
         whole=whole,
         rows=rows.places,
-        query=rows.query,
+        query=query,
+        start=start,
         level=np.empty(0, dtype=np.int32),
-        label=label,
+        label=np.ascontiguousarray(targets[rows.places, plan.target]),
         weight=weight,
         targets=targets,
     )
-    out = plan.exchanged[rows.query]
-    own = weight[0][out] if len(weight) else np.empty(0)
-    return layout, (report, Exchanged(label[out], rows.query[out], own))
+    return layout, report
 
 
 def _whole(
@@ -292,20 +268,20 @@ def _whole(
     return differences, report
 
 
-def _crossing_queries(loss: PairLoss, plan: DifferencePlan, totals: LabelSums) -> CrossingQueries:
-    """Return the crossing queries, with those whose residuals travel as moments."""
-    n_queries = plan.crossing.size
-    if isinstance(loss.family, Squares):
-        return CrossingQueries(n_queries)
+def _crossing_queries(plan: DifferencePlan, totals: LabelSums) -> tuple[MomentQuery, ...]:
+    """Return the crossing queries, whose residuals travel as moments."""
     none = np.empty(0, dtype=np.int32)
-    moments = []
     counts = zip(totals.query, totals.n_rows, totals.n_blocks, totals.weight, strict=True)
-    for query, n_rows, n_blocks, weight in counts:
-        if travels_as_moments(loss, int(n_rows), int(n_blocks)):
-            scale = 0.5 if plan.mean_cost else 1.0 / float(weight)
-            each = MomentQuery(int(query), int(n_rows), int(n_blocks), none, scale=scale)
-            moments.append(each)
-    return CrossingQueries(n_queries, tuple(moments))
+    return tuple(
+        MomentQuery(
+            int(query),
+            int(n_rows),
+            int(n_blocks),
+            none,
+            scale=0.5 if plan.mean_cost else 1.0 / float(weight),
+        )
+        for query, n_rows, n_blocks, weight in counts
+    )
 
 
 def _targets(block: RowBlock) -> FloatArray:
@@ -321,3 +297,39 @@ def _summed(
     with np.errstate(over="ignore", invalid="ignore"):
         columns = [np.bincount(of_row, weight * column, size) for column in values.T]
     return np.stack(columns, axis=1)
+
+
+def sampled_differences(prepared: PreparedDifferences, target: int) -> Differences | None:
+    """Return the differences of a target among the sampled rows; None where no labels differ.
+
+    A row counts for the inverse of its probability, with `mean_cost` the rows of a query together
+    for that of their query. Weights are scaled to the total of all rows.
+    """
+    sample, plan = prepared.catalog.sample, prepared.plan
+    rows = sample.rows
+    if not sample.n_rows:
+        return None
+    assert rows.y is not None
+    labels = np.asarray(rows.y, dtype=np.float64).reshape(sample.n_rows, -1)[:, target]
+    weight = 1.0 / sample.rate
+    if rows.sample_weight is not None:
+        weight = weight * rows.sample_weight
+    differences = Differences.build(labels, rows.qid, sample_weight=weight)
+    total = prepared.row_weight
+    if plan.mean_cost:
+        query_of = differences.query_of
+        query_of = np.zeros(labels.size, dtype=np.int32) if query_of is None else query_of
+        each = np.where(drawn_alone(sample), 1.0, 1.0 / sample.rate)
+        of_query = np.zeros(differences.query_weight.size)
+        of_query[query_of] = 2.0 * each
+        by_row = differences.share() * of_query[query_of]
+        differences = replace(differences, weight=by_row, query_weight=of_query)
+        total = 2.0 * prepared.n_queries
+    kept = differences.weight
+    assert kept is not None
+    if not differences.target[kept > 0].any():
+        return None
+    factor = total / float(differences.query_weight.sum())
+    return replace(
+        differences, weight=kept * factor, query_weight=differences.query_weight * factor
+    )

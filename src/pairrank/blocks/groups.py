@@ -1,16 +1,15 @@
-"""Groups of crossing rows by query and label: their pairs, and how each query travels."""
+"""Groups of crossing rows by query and label, and their pairs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._protocols import FloatArray, PairLoss
-from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, travels_as_moments
+from pairrank._protocols import FloatArray
+from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import level_codes, pairs_by_query, scale_to
 
@@ -76,13 +75,6 @@ def group_rows(
     )
 
 
-def groups_of_one_query(labels: NDArray[Any], counts: NDArray[np.int64]) -> CrossingGroups:
-    """Return the groups of unweighted rows of query 0, from the rows of each distinct label."""
-    query = np.zeros(counts.size, dtype=np.int32)
-    n_blocks, weight = np.ones(counts.size, dtype=np.int64), np.empty((0, counts.size))
-    return CrossingGroups(query, labels, counts, counts, counts, n_blocks, weight)
-
-
 def _positive(weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return 1 for rows of positive weight as winners, and as losers, else 0."""
     return (weight[0] > 0).astype(np.int64), (weight[-1] > 0).astype(np.int64)
@@ -117,32 +109,26 @@ def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, 
 
 
 def moment_queries(
-    loss: PairLoss, groups: CrossingGroups, levels: Levels, labels: NDArray[Any] | None
-) -> CrossingQueries:
-    """Return the crossing queries, with those that travel as moments.
+    groups: CrossingGroups, levels: Levels, labels: NDArray[Any]
+) -> tuple[MomentQuery, ...]:
+    """Return the crossing queries that have a pair.
 
-    `levels` are the scaled preferences over the groups as rows, `labels` all distinct labels, None
-    where they are too many for moments.
+    `levels` are the scaled preferences over the groups as rows, `labels` all distinct labels of
+    crossing rows.
     """
-    n_queries = levels.n_queries
-    if labels is None:
-        return CrossingQueries(n_queries)
     ranks = np.searchsorted(labels, groups.label).astype(np.int32)
-    n_sides = max(1, len(groups.weight))
-    scale = np.broadcast_to(levels.pair_scale, n_queries)
-    starts = levels.query_group
-    moments = []
-    for query, (first, stop) in enumerate(pairwise(starts.tolist())):
+    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+    queries = []
+    for query in np.flatnonzero(levels.query_pair_weight > 0.0).tolist():
+        first, stop = levels.query_group[query : query + 2].tolist()
         n_rows, n_blocks = int(groups.n_rows[first:stop].sum()), int(groups.n_blocks[first])
-        if not travels_as_moments(loss, n_rows, n_blocks, stop - first, n_sides):
-            continue
         edges = levels.edges
         if edges is not None:
             edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
-        moments.append(
+        queries.append(
             MomentQuery(query, n_rows, n_blocks, ranks[first:stop], edges, float(scale[query]))
         )
-    return CrossingQueries(n_queries, tuple(moments))
+    return tuple(queries)
 
 
 def scaled_by(levels: Levels, reduction: str, query_share: float) -> Levels:

@@ -95,13 +95,10 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
             f"{catalog.n_features}: use RankSVM, or give it rows in memory"
         )
     n_weights = int(catalog.has_weight)
-    plan = LayoutPlan(
-        graph, "sum", 1.0, catalog.labels, catalog.crossing, n_weights, False,
-        np.zeros(catalog.n_crossing, dtype=bool),
-    )  # fmt: skip
+    plan = LayoutPlan(graph, "sum", 1.0, catalog.crossing, n_weights)
     crossing, n_pairs, n_ties, totals = None, 0, 0, np.zeros(0)
     if catalog.n_crossing:
-        groups = counted_groups(passes, catalog, plan)
+        groups = counted_groups(passes, plan)
         n_ties = groups.n_ties
         levels, n_pairs = crossing_levels(groups, graph)
         if levels is not None and n_pairs:

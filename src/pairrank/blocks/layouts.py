@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
-from pairrank.blocks.catalog import Catalog, kept_rows, query_numbers
-from pairrank.blocks.crossing_queries import CrossingQueries, exchanged_levels
-from pairrank.blocks.gathered import GATHERED_ENTRIES
+from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock, chosen_of
+from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
+from pairrank.blocks.crossing_queries import (
+    MomentQuery,
+    require_few_levels,
+    require_few_tables,
+    require_moments,
+)
 from pairrank.blocks.groups import (
     CrossingGroups,
     crossing_levels,
@@ -25,13 +29,8 @@ from pairrank.blocks.groups import (
 )
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs
-from pairrank.preferences._codes import level_codes, no_pairs, query_codes, scale_to
+from pairrank.preferences._codes import no_pairs, query_codes, scale_to
 from pairrank.preferences.roles import weights_of_rows
-
-_NO_ROWS = np.empty(0, dtype=np.int64)
-"""No rows as an index: unlike those of a slice, what it takes does not keep its array alive."""
-_SPAN = 1024
-"""`level_codes` needs no sort for whole numbers of a smaller span."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,23 +42,13 @@ class LayoutPlan:
     reduction: str
     query_share: float
     """W over the number of queries, for the reduction "query"."""
-    labels: NDArray[Any] | None
     crossing: NDArray[Any]
     n_weights: int
     """The number of weights of a row, 0 to 2."""
-    compacts: bool
+    compacts: bool = False
     """Whether few comparisons are listed; see `Levels.compact`."""
-    exchanged: NDArray[np.bool_]
-    """Whether each crossing query's rows are exchanged, (n_crossing,)."""
-
-
-class ExchangedRows(NamedTuple):
-    """Labels, query numbers and weights of a block's rows that are exchanged."""
-
-    label: NDArray[Any]
-    query: NDArray[np.int32]
-    weight: FloatArray
-    """(S, n_rows)."""
+    labels: NDArray[Any] | None = None
+    """The labels of crossing rows; None where there are none."""
 
 
 class Report(NamedTuple):
@@ -72,7 +61,6 @@ class Report(NamedTuple):
     layout_weight: float
     """Their weight as scaled by the layout."""
     n_ties: int
-    exchanged: ExchangedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +76,8 @@ class Prepared:
     """T."""
     layout_weight: float
     """The weight of all pairs, as scaled by the layouts."""
-    crossing: CrossingQueries | None
-    """The queries that cross blocks; None where they have no pair."""
-    gathers: bool = False
-    """Whether the rows of crossing queries are so few that their X is gathered: they are all
-    `crossing.exchanged` then. X never travels between machines."""
+    crossing: tuple[MomentQuery, ...] | None
+    """The queries that cross blocks and have a pair; None where there are none."""
 
     @property
     def scale(self) -> float:
@@ -119,8 +104,8 @@ def prepare(
     """Lay out every block for a loss over preferences; raise a NoPairsError if there are none.
 
     The pair scale is that of `Levels.reduced`. With `compacts` few comparisons are listed. Where
-    queries cross blocks, their rows are counted by query and label, which decides how each query
-    travels: in a round of its own, where the first pass has not counted them.
+    queries cross blocks, a round before counts their rows by query and label. A PairrankError says
+    that the loss or the labels of these queries have no moments.
     """
     y = catalog.sample.rows.y
     if y is not None and y.ndim > 1:
@@ -130,40 +115,26 @@ def prepare(
     _warn_of_absent(graph, catalog)
     share = catalog.row_weight / max(1, catalog.n_queries)
     n_weights = 2 if catalog.has_roles else int(catalog.has_weight)
-    plan = LayoutPlan(
-        graph, reduction, share, catalog.labels, catalog.crossing, n_weights, compacts,
-        np.zeros(catalog.n_crossing, dtype=bool),
-    )  # fmt: skip
+    plan = LayoutPlan(graph, reduction, share, catalog.crossing, n_weights, compacts)
     n_pairs = n_ties = 0
     pair_weight = layout_weight = 0.0
-    crossing, gathers = None, False
+    crossing = None
     if catalog.n_crossing:
-        groups = counted_groups(passes, catalog, plan)
+        groups = _few_groups(passes, catalog, loss, plan)
         n_ties = groups.n_ties
         levels, n_pairs = crossing_levels(groups, graph)
         if levels is not None:
+            labels = np.unique(groups.label)
+            plan = replace(plan, labels=labels)
             pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
             layout_weight = levels.total_weight
-            few = int(groups.n_rows.sum()) * catalog.width <= GATHERED_ENTRIES
-            gathers = few and not passes.is_remote
-            crossing = CrossingQueries(levels.n_queries)
-            if not gathers:
-                crossing = moment_queries(loss, groups, levels, catalog.labels)
-            plan.exchanged[:] = True
-            plan.exchanged[crossing.numbers] = False
+            crossing = moment_queries(groups, levels, labels)
+            require_few_tables(crossing, max(1, n_weights), catalog)
     reports = passes.prepare(lay_out, plan)
-    if catalog.n_crossing == catalog.n_queries and not plan.exchanged.any():
-        reports = []  # without whole queries and exchanged rows they say nothing
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
-        labels = np.arange(2) if catalog.labels is None else catalog.labels
-        raise no_pairs(catalog.n_kept, catalog.n_queries, labels, catalog.has_roles)
-    if crossing is not None and plan.exchanged.any():
-        assert levels is not None
-        rows = joined_rows([report.exchanged for report in reports])
-        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-        exchanged = exchanged_levels(*rows, scale, graph=present_graph(graph, rows.label))
-        crossing = replace(crossing, exchanged=exchanged)
+        known = np.arange(2) if catalog.labels is None else catalog.labels
+        raise no_pairs(catalog.n_kept, catalog.n_queries, known, catalog.has_roles)
     return Prepared(
         catalog=catalog,
         graph=graph,
@@ -172,16 +143,25 @@ def prepare(
         n_ties=n_ties + sum(report.n_ties for report in reports),
         pair_weight=math.fsum([pair_weight, *(report.pair_weight for report in reports)]),
         layout_weight=math.fsum([layout_weight, *(report.layout_weight for report in reports)]),
-        crossing=crossing,
-        gathers=gathers,
+        crossing=crossing or None,
     )
 
 
-def counted_groups(passes: Passes, catalog: Catalog, plan: LayoutPlan) -> CrossingGroups:
+def _few_groups(
+    passes: Passes, catalog: Catalog, loss: PairLoss, plan: LayoutPlan
+) -> CrossingGroups:
+    """Return the rows of crossing queries by query and label, where these have moments."""
+    require_moments(loss, catalog)
+    if not catalog.has_qid and catalog.labels is None:
+        require_few_levels(MOST_LABELS, catalog)
+    groups = counted_groups(passes, plan)
+    require_few_levels(int(np.bincount(groups.query).max(initial=0)), catalog)
+    return groups
+
+
+def counted_groups(passes: Passes, plan: LayoutPlan) -> CrossingGroups:
     """Return the rows of crossing queries of all blocks by query and label."""
-    if catalog.groups is not None:
-        return catalog.groups
-    return merge_groups(list(passes.prepare(count_crossing, plan)))
+    return merge_groups(passes.prepare(count_crossing, plan))
 
 
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:
@@ -197,49 +177,25 @@ def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout,
     assert block.y is not None
     rows = split_rows(block, plan.crossing)
     whole = _whole_levels(block, rows.of_whole, plan)
-    labels = block.y[rows.chosen]
-    weight = crossing_weights(block, rows.places, plan.n_weights)
+    query, start = rows.starts
     layout = BlockLayout(
         n_rows=int(block.y.size),
         whole=whole.preferences,
         rows=rows.places,
-        query=rows.query,
-        level=level_ranks(labels, plan.labels),
-        label=np.empty(0) if plan.labels is not None else labels.astype(np.float64),
-        weight=weight,
+        query=query,
+        start=start,
+        level=level_ranks(block.y[rows.chosen], plan.labels),
+        label=np.empty(0),
+        weight=crossing_weights(block, rows.places, plan.n_weights),
     )
-    out = plan.exchanged[rows.query] if plan.exchanged.any() else _NO_ROWS
-    exchanged = ExchangedRows(labels[out], rows.query[out], weight[:, out])
-    return layout, Report(*whole[1:], exchanged)
+    return layout, Report(*whole[1:])
 
 
 def level_ranks(labels: NDArray[Any], known: NDArray[Any] | None) -> NDArray[np.int32]:
-    """Return the ranks of labels among all known ones; none where these are too many."""
+    """Return the ranks of labels among all known ones; none without these."""
     if known is None:
         return np.empty(0, dtype=np.int32)
-    if not _are_grades(known):
-        return np.searchsorted(known, labels).astype(np.int32)
-    own, codes = level_codes(labels)
-    ranks = np.searchsorted(known, own).astype(np.int32)
-    return codes if ranks.size and ranks[-1] == ranks.size - 1 else ranks[codes]
-
-
-def _are_grades(labels: NDArray[Any]) -> bool:
-    """Whether sorted labels are whole numbers of so small a span that no sort gives their codes."""
-    is_number = labels.dtype.kind in "biuf" and labels.size > 0
-    return bool(
-        is_number
-        and float(labels[-1]) - float(labels[0]) < _SPAN
-        and (labels == np.rint(labels)).all()
-    )
-
-
-def joined_rows(parts: list[ExchangedRows]) -> ExchangedRows:
-    """Return the exchanged rows of all blocks in order."""
-    labels, queries, weights = zip(*parts, strict=True)
-    return ExchangedRows(
-        np.concatenate(labels), np.concatenate(queries), np.concatenate(weights, axis=1)
-    )
+    return np.searchsorted(known, labels).astype(np.int32)
 
 
 class SplitRows(NamedTuple):
@@ -248,22 +204,25 @@ class SplitRows(NamedTuple):
     of_whole: NDArray[np.bool_]
     """Kept rows of whole queries."""
     places: NDArray[np.int32]
-    """Kept rows of crossing queries."""
+    """Kept rows of crossing queries, query by query."""
     query: NDArray[np.int32]
-    """The number of each such row's query among the crossing queries."""
+    """The number of each such row's query among the crossing queries, ascending."""
 
     @property
     def chosen(self) -> slice | NDArray[np.int32]:
-        """The same places, as a slice, which copies nothing, if all rows are crossing."""
-        return slice(None) if self.places.size == self.of_whole.size else self.places
+        """The same places, as a slice, which copies nothing, if they are all rows in order."""
+        return chosen_of(self.places, self.of_whole.size)
+
+    @property
+    def starts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The numbers of the queries, and where each begins in `places`, and the end."""
+        first = np.flatnonzero(np.diff(self.query, prepend=-1))
+        return self.query[first], np.append(first, self.query.size)
 
 
 def split_rows(block: RowBlock, crossing: NDArray[Any]) -> SplitRows:
     """Return which kept rows of a block belong to whole queries, and which to crossing ones."""
     kept = kept_rows(block)
-    if block.qid is None and crossing.size and kept.all():
-        places = np.arange(kept.size, dtype=np.int32)
-        return SplitRows(np.zeros_like(kept), places, np.zeros_like(places))
     if block.qid is None:
         crosses, query = np.full(kept.size, crossing.size > 0), np.zeros(kept.size, dtype=np.int32)
     else:
@@ -271,7 +230,11 @@ def split_rows(block: RowBlock, crossing: NDArray[Any]) -> SplitRows:
         among, numbers = query_numbers(queries, crossing)
         crosses, query = among[query_of], numbers[query_of]
     places = np.flatnonzero(kept & crosses).astype(np.int32)
-    return SplitRows(kept & ~crosses, places, query[places])
+    query = query[places]
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        places, query = places[order], query[order]
+    return SplitRows(kept & ~crosses, places, query)
 
 
 def crossing_weights(block: RowBlock, places: NDArray[np.int32], n_weights: int) -> FloatArray:

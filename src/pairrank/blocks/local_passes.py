@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scipy import sparse
 
 from pairrank import threads
-from pairrank.blocks._contracts import RowBlock, SecondPass
+from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checked, Checks, digest_of
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.memory_plan import MemoryPlan
 from pairrank.blocks.sources import Source
-from pairrank.blocks.two_passes import two_passes
 from pairrank.exceptions import NoPairsError, PairrankError
 
 if TYPE_CHECKING:
@@ -56,9 +54,6 @@ class LocalPasses:
     `plan` is that of the fit: None makes one with `memory_limit`; validation rows are given that of
     the training rows.
     """
-
-    is_remote = False
-    works_meanwhile = False
 
     def __init__(
         self,
@@ -155,22 +150,6 @@ class LocalPasses:
                 part = task(index, checked.rows.X, states[index], shared)
                 merged = part if merged is _NOTHING else merge(merged, part)
         return merged
-
-    def begin(
-        self,
-        task: Callable[[int, Any, Any, Any], Part],
-        shared: Any,
-        merge: Callable[[Part, Part], Part],
-        second: SecondPass | None = None,
-    ) -> Callable[[], Part]:
-        """Return what runs a pass, or two, when it is called: nothing else works meanwhile."""
-        if second is None:
-            return functools.partial(self.reduce, task, shared, merge)
-        return functools.partial(two_passes, self, task, shared, merge, second)
-
-    def labels(self, index: int) -> RowBlock:
-        """Return what the first pass has kept of a block: all but X."""
-        return self._kept[index].rows()
 
     @contextlib.contextmanager
     def _pass(

@@ -24,10 +24,6 @@ _ROWS_PER_LABEL = 8
 """Labels are drawn alike where the sample has fewer rows per label."""
 
 
-_DEVIATIONS = 4.0
-"""So many standard deviations more rows are drawn than expected: rarely a second time."""
-
-
 class Ranked(NamedTuple):
     """The sorted distinct labels of rows, the place of each row's among them, and their rows."""
 
@@ -156,30 +152,12 @@ def _drawn_by_label(
         labels, ranked = labels[rows], None
     ranked = ranked or Ranked.of(labels)
     by_label = _rates_by_label(ranked.counts, rate)
-    few, number = numbers_below(float(by_label.max()), labels.size, generator)
+    number = generator.random(labels.size)
+    few = np.flatnonzero(number < by_label.max())
     rates = by_label[ranked.codes[few]]
-    drawn = number < rates
+    drawn = number[few] < rates
     few = few[drawn]
-    return few if rows is None else rows[few], number[drawn], rates[drawn]
-
-
-def numbers_below(
-    rate: float, n_rows: int, generator: np.random.Generator
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return which rows draw a number of [0, 1) below `rate`, and the numbers; O(rate n_rows).
-
-    Only these rows draw: the gaps between them have a geometric distribution.
-    """
-    if rate >= 1.0:
-        return np.arange(n_rows), generator.random(n_rows)
-    expected = rate * n_rows
-    places = np.empty(0, dtype=np.int64)
-    while not places.size or places[-1] < n_rows:
-        gaps = generator.geometric(rate, int(expected + _DEVIATIONS * np.sqrt(expected)) + 1)
-        last = places[-1] if places.size else -1
-        places = np.concatenate((places, last + np.cumsum(np.minimum(gaps, n_rows + 1))))
-    places = places[: np.searchsorted(places, n_rows)]
-    return places, rate * generator.random(places.size)
+    return few if rows is None else rows[few], number[few], rates[drawn]
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:

@@ -1,4 +1,4 @@
-"""The sampled rows as a problem in memory: it gives starts, Hessians and step lengths."""
+"""The preferences among sampled rows, and the offset and the rounding of features."""
 
 from __future__ import annotations
 
@@ -9,32 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank._protocols import FloatArray, PairLoss
+from pairrank._protocols import FloatArray
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.layouts import Prepared, present_graph
 from pairrank.blocks.sample import SampleRows
 from pairrank.design import Design
-from pairrank.objective import Problem
 from pairrank.objective.offsets import FAR
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_codes
 
 _LONG_ROW = 1 << 12
 _UNIT = 2.0 * float(np.finfo(np.float64).eps)
-
-
-def sampled_problem(
-    prepared: Prepared, loss: PairLoss, *, penalty: float, factor: float, eps: float
-) -> Problem | None:
-    """Return the problem over the sampled rows, scaled to stand for all pairs.
-
-    `factor` includes the scale of `prepared`. None: the sampled rows have no pair.
-    """
-    levels = sampled_levels(prepared)
-    if levels is None:
-        return None
-    X = prepared.catalog.sample.rows.X
-    return Problem(X, levels, loss, penalty=penalty, factor=factor, eps=eps)
 
 
 def sampled_levels(prepared: Prepared) -> Levels | None:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.differences import DifferenceLayout
-from pairrank.blocks.sums import design_of
+from pairrank.blocks._contracts import Passes
+from pairrank.blocks.catalog import Catalog
+from pairrank.blocks.differences import DifferenceLayout, PreparedDifferences
+from pairrank.blocks.tasks import design_of
+from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.objective import CentredSums, centred_sums
 from pairrank.preferences import Differences
+
+LARGEST_EQUATIONS = 5000
+"""More features than this have no normal equations: 200 MB travel for each block."""
+_SMALL = 1000
+_FLOP, _ENTRY, _ITERATIONS = 1e-10, 1.1e-8, 30
+"""Seconds of a multiplication in a matrix product, and of an entry of X that a pass reads and
+multiplies; the least number of iterations of a fit."""
+_MUCH = 1e9
+"""More bytes of means than this deserve a warning."""
 
 
 class SquareSums(NamedTuple):
@@ -29,6 +42,39 @@ class SquareSums(NamedTuple):
     """(n_queries, n_features + n_targets)."""
 
 
+def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:
+    """Return whether the equations cost less than iterations, or are asked for.
+
+    A PairrankError says that equations that are asked for are too many.
+    """
+    d = catalog.n_features
+    if is_asked_for and d > LARGEST_EQUATIONS:
+        raise PairrankError(
+            f'solver="direct" would send a matrix of {d} x {d} for each block, at most '
+            f'{LARGEST_EQUATIONS} is sensible: use solver="cg"'
+        )
+    cheap = d <= _SMALL and _FLOP * d**2 <= _ITERATIONS * _ENTRY * catalog.width
+    return is_asked_for or cheap
+
+
+def summed_squares(
+    passes: Passes, prepared: PreparedDifferences, origin: FloatArray | None
+) -> SquareSums:
+    """Return the equations of all blocks, by one pass; warn where means are many bytes."""
+    catalog = prepared.catalog
+    width = catalog.n_features + prepared.n_targets
+    size = 8.0 * width * prepared.n_partial_queries
+    if size > _MUCH:
+        warnings.warn(
+            f"{catalog.n_crossing:,} queries cross blocks, and each sends {width} means "
+            f"from each of its blocks: {size / 1e9:.1f} GB in all. Keep the rows of a query "
+            "together",
+            PairrankWarning,
+            stacklevel=2,
+        )
+    return passes.reduce(square_sums, origin, merge_square_sums)
+
+
 def square_sums(
     index: int, X: Any, layout: DifferenceLayout, origin: FloatArray | None
 ) -> SquareSums:
@@ -41,7 +87,7 @@ def square_sums(
     products = np.zeros((width, width))
     if isinstance(layout.whole, Differences):
         products += centred_sums(X, layout.targets, layout.whole).products
-    query, of_row = np.unique(layout.query, return_inverse=True)
+    query, of_row = layout.query, np.repeat(np.arange(layout.query.size), np.diff(layout.start))
     if not query.size:
         return SquareSums(products, query, np.empty(0), np.empty((0, width)))
     weight = layout.weight[0] if len(layout.weight) else np.ones(of_row.size)
@@ -85,9 +131,7 @@ def _of_crossing(
     total: FloatArray,
 ) -> CentredSums:
     """Return the sums of a block's crossing rows about the means of their queries in the block."""
-    rows = layout.rows
-    whole = rows.size == layout.n_rows
-    own, targets = (X, layout.targets) if whole else (X[rows], layout.targets[rows])
+    own, targets = X[layout.places], layout.targets[layout.places]
     single = total.size == 1
     local = Differences(targets[:, 0], None if single else of_row, weight, total)
     return centred_sums(own, targets, local)

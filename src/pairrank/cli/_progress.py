@@ -210,5 +210,5 @@ def compiling_announced(say: Callable[[str], None]) -> Iterator[None]:
 
 def _n_compiled() -> int:
     """Return how many functions were compiled; 0 where none was needed yet."""
-    module = sys.modules.get("pairrank.compiled._jit")
-    return 0 if module is None else int(module.n_compiled())
+    count = getattr(sys.modules.get("pairrank.compiled._jit"), "n_compiled", None)
+    return 0 if count is None else int(count())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
@@ -74,20 +74,9 @@ def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[
     FitInterruptedError
         On Ctrl-C, which ends the work on the cluster too, or if the cluster is lost.
     """
-    return begun(client, graph, keys)()
-
-
-def begun(client: distributed.Client, graph: Graph, keys: list[Any]) -> Callable[[], list[Any]]:
-    """Start to compute keys of a graph; return what waits for the values, as `computed` does."""
     with _interruptible(client) as started:
         started += kept(client, graph, keys)
-
-    def wait() -> list[Any]:
-        with _interruptible(client) as futures:
-            futures += started
-            return list(client.gather(futures))
-
-    return wait
+        return list(client.gather(started))
 
 
 def streamed(client: distributed.Client, futures: list[distributed.Future]) -> list[Any]:

@@ -27,8 +27,6 @@ from pairrank.metrics._tallies import Tally
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
 from pairrank.preferences._codes import query_codes
-from pairrank.survival import Concordance
-from pairrank.survival import concordance_index as concordance_in_memory
 
 _SHARED = entries("""
 y_true : dask Array or Series of shape (n_rows,)
@@ -169,55 +167,6 @@ def ndcg_score(
     return _tally(measure, y_true, scores, rows, client).value("no query has a relevant row")
 
 
-@described_by(parameters_of(concordance_in_memory), _SHARED)
-def concordance_index(
-    event: Any,
-    time: Any,
-    scores: Any,
-    *,
-    ipcw: bool = False,
-    censoring: Any = None,
-    tau: float | None = None,
-    tied_tol: float = 1e-8,
-    standard_error: bool = False,
-    client: Any = None,
-) -> Concordance:
-    """Return the concordance index of risk scores, Harrell's or Uno's, over all partitions.
-
-    The same numbers as `pairrank.survival.concordance_index` of all rows.
-
-    Parameters
-    ----------
-    event, time, scores : dask Array or Series of shape (n_rows,)
-        Whether the event was observed, the time of the event or of the censoring, and risk scores.
-    censoring : (event, time), optional
-        Arrays in memory that G is estimated from; None: the rows judged.
-
-    Returns
-    -------
-    Concordance
-
-    Notes
-    -----
-    All rows are comparable, so that they go to one worker: 24 bytes per row.
-    """
-    columns = [
-        column_of(part, name)
-        for name, part in {"event": event, "time": time, "scores": scores}.items()
-    ]
-    check_alike(columns)
-    client = client_of(client)
-    options = dict(
-        ipcw=ipcw, censoring=censoring, tau=tau, tied_tol=tied_tol, standard_error=standard_error
-    )
-    graph: Graph = {}
-    for column in columns:
-        graph |= column.graph
-    key = f"pairrank_concordance-{uuid.uuid4().hex}"
-    graph[key] = (functools.partial(_concordance, options), *(column.keys for column in columns))
-    return computed(client, graph, [key])[0]
-
-
 def _tally(
     measure: Callable[..., Tally], y: Any, scores: Any, rows: Mapping[str, Any], client: Any
 ) -> Tally:
@@ -302,10 +251,3 @@ def _tally_of(measure: Callable[..., Tally], rows: dict[str, Any]) -> Tally:
     if not len(rows["y"]) or ("sample_weight" in rows and not rows["sample_weight"].any()):
         return Tally(0.0, 0.0)
     return measure(**rows)
-
-
-@tasks.alone
-def _concordance(options: dict[str, Any], *columns: Any) -> Concordance:
-    return concordance_in_memory(
-        *(np.concatenate([np.asarray(part) for part in parts]) for parts in columns), **options
-    )

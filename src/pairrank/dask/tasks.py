@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import distributed
 import numpy as np
-from dask.sizeof import sizeof
 from sklearn.base import BaseEstimator
 
 from pairrank import threads
@@ -22,7 +21,6 @@ from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import digest_of
 from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
-from pairrank.dask.sharing import Parcel, opened, pickled_bytes
 from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
 
@@ -48,7 +46,6 @@ class Described(NamedTuple):
     """What a partition reports in the first pass."""
 
     part: Any
-    facts: Facts
     digest: int
     """The checksum of the features."""
     n_bytes: int
@@ -71,32 +68,8 @@ class Prepared(NamedTuple):
     reports: list[Any]
 
 
-class Merged(NamedTuple):
-    """Results of a pass by their place in the tree of merges, see `merged_in_order`."""
-
-    parts: dict[tuple[int, int], Any]
-    n_bytes: int
-    """The bytes of all the results that were merged."""
-
-
-class Counted(NamedTuple):
-    """The merged result of a pass, and the bytes of all the results that were merged to it."""
-
-    part: Any
-    n_bytes: int
-
-
-class Finished(NamedTuple):
-    """The merged result of a first pass, and what the second one shares."""
-
-    part: Any
-    given: Any
-    n_bytes: int
-
-
-for _kind in (Prepared, Merged, Counted, Finished):
-    sizeof.register(_kind, pickled_bytes)
-"""Dask's own rule does not see the arrays of records within tuples and dictionaries."""
+Results = dict[tuple[int, int], Any]
+"""Results of a pass by their place in the tree of merges, see `merged_in_order`."""
 
 
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,12 +108,10 @@ def load_features(number: int, features: Features, X: Any) -> Loaded:
         return Loaded(RowBlock(X), of_features=digest_of(X, finite=True))
 
 
-def join(number: int, n_rows: int | None, features: Loaded, labels: Loaded) -> Loaded:
-    """Return features and labels of a partition together; `n_rows` is what dask knows of it."""
+def join(number: int, features: Loaded, labels: Loaded) -> Loaded:
+    """Return features and labels of a partition together."""
     X, y = features.block.X, labels.block.y
     assert y is not None
-    if n_rows is not None:
-        check_lengths(number, "y", len(y), "X", n_rows)
     check_lengths(number, "X", X.shape[0], "y", len(y))
     return Loaded(labels.block._replace(X=X), labels.of_labels, features.of_features)
 
@@ -155,11 +126,11 @@ def facts_of(labels: Loaded) -> Facts:
 
 @alone
 def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> Described:
-    """Return a block's description, facts about its labels and the size of its features."""
+    """Return a block's description and the size of its features."""
     X = loaded.block.X
     part = call(index, loaded.block, shared)
     home = distributed.get_worker().address
-    return Described(part, facts_of(loaded), loaded.of_features, bytes_of(X), home)
+    return Described(part, loaded.of_features, bytes_of(X), home)
 
 
 @alone
@@ -188,64 +159,33 @@ def evaluate(
     call: Any,
     merge: Any,
     shared: Any,
-    parcels: list[Parcel] | None,
-) -> Merged:
-    """Return the results of a pass for a group of blocks, merged as far as the group reaches.
-
-    `parcels` has what each block alone is sent.
-    """
+) -> Results:
+    """Return the results of a pass for a group of blocks, merged as far as the group reaches."""
     parts = {}
     for at, (index, digest, features) in enumerate(zip(*group, loaded, strict=True)):
         _check_digest(index, features.of_features, digest)
         state = None if prepared is None else prepared.states[at]
-        given = shared if parcels is None else opened(parcels[at], shared)
-        if isinstance(given, Finished):
-            given = given.given.of_block(index)
-        parts[0, index] = call(index, features.block.X, state, given)
-    n_bytes = sum(map(pickled_bytes, parts.values()))
-    return Merged(merged_in_order(merge, n_blocks, parts), n_bytes)
+        parts[0, index] = call(index, features.block.X, state, shared)
+    return merged_in_order(merge, n_blocks, parts)
 
 
 @alone
-def merge_groups(call: Any, n_blocks: int, groups: list[Merged]) -> Merged:
+def merge_groups(call: Any, n_blocks: int, groups: list[Results]) -> Results:
     """Return the results of several groups, merged as far as they reach.
 
     `call` may write into its first argument, which the worker may need again: it gets a copy.
     """
-    parts = {place: part for group in groups for place, part in group.parts.items()}
-    n_bytes = sum(group.n_bytes for group in groups)
-    return Merged(merged_in_order(call, n_blocks, parts, copies=True), n_bytes)
-
-
-def whole(merged: Merged) -> Counted:
-    """Return the result of all blocks."""
-    (part,) = merged.parts.values()
-    return Counted(part, merged.n_bytes)
-
-
-@alone
-def finish(call: Any, shared: Any, merged: Merged) -> Finished:
-    """Return the merged result of a first pass, and what the second one shares."""
-    counted = whole(merged)
-    part, given = call(copy.deepcopy(counted.part), shared)
-    return Finished(part, given, counted.n_bytes + pickled_bytes(given))
-
-
-@alone
-def conclude(call: Any, first: Finished, second: Merged) -> Counted:
-    """Return the result of both passes."""
-    counted = whole(second)
-    part = call(copy.deepcopy(first.part), counted.part)
-    return Counted(part, first.n_bytes + counted.n_bytes)
+    parts = {place: part for group in groups for place, part in group.items()}
+    return merged_in_order(call, n_blocks, parts, copies=True)
 
 
 def merged_in_order(
     call: Callable[[Any, Any], Any],
     n_blocks: int,
-    parts: dict[tuple[int, int], Any],
+    parts: Results,
     *,
     copies: bool = False,
-) -> dict[tuple[int, int], Any]:
+) -> Results:
     """Return the results of some blocks, merged two by two in a binary tree over all blocks.
 
     The key of a result is its level in the tree and its place there; (0, index) is a block. Two

@@ -12,11 +12,11 @@ from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Status, Step
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
-from pairrank.blocks._contracts import Passes
+from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.scoring import check_names
-from pairrank.estimators._block_rows import held_rows, scores_by_passes
+from pairrank.design import Design
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
@@ -237,3 +237,45 @@ def _starts(ranker: Any, catalog: Catalog, n_targets: int) -> Any:
     if ranker.warm_start and n_targets == 1 and is_usable:
         return [np.asarray(partial)]
     return ranker._starts(n_targets, catalog.n_features)
+
+
+def held_rows(passes: Passes) -> Rows:
+    """Return the labels, queries and weights of all blocks, without X."""
+    blocks = passes.describe(without_features, None)
+    y, *rest = (
+        None if parts[0] is None else np.concatenate(parts)
+        for parts in zip(*(block[1:] for block in blocks), strict=True)
+    )
+    if y is None:
+        raise PairrankError(
+            "X_val has no labels: name their column, or yield (X, y) or (X, y, qid)"
+        )
+    return Rows(None, y, **dict(zip(ALIGNED, rest, strict=True)), places=np.arange(y.size))
+
+
+def scores_by_passes(passes: Passes) -> Callable[[FloatArray], FloatArray]:
+    """Return the function from weights to the scores of all rows, in the order of the blocks."""
+
+    def scores(w: FloatArray) -> FloatArray:
+        found = passes.reduce(score_block, w, merge_scores)
+        return np.concatenate([found[index] for index in sorted(found)])
+
+    return scores
+
+
+def without_features(index: int, block: RowBlock, shared: None) -> RowBlock:
+    """Return a block without X."""
+    return block._replace(X=None)
+
+
+def score_block(index: int, X: Any, state: Any, w: FloatArray) -> dict[int, FloatArray]:
+    """Return the scores of a block by its number."""
+    return {index: Design(X).scores(w)}
+
+
+def merge_scores(
+    first: dict[int, FloatArray], second: dict[int, FloatArray]
+) -> dict[int, FloatArray]:
+    """Return the scores of two sets of blocks."""
+    first.update(second)
+    return first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from pairrank.design import Design
 from pairrank.objective import (
     BandedModel,
     LineSample,
+    ModelOfSample,
     PairObjective,
     PairSteps,
     Problem,
@@ -39,6 +40,9 @@ from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.sgd import SGD, Walk
 from pairrank.solvers.tron import Tron
+
+if TYPE_CHECKING:
+    from pairrank.blocks.problem import BlockProblem
 
 MAX_DENSE_FEATURES = 2000
 _ROWS_PER_FEATURE = 50
@@ -59,7 +63,8 @@ _BANDS = 64
 _LEAST_START = 5000
 _ROWS_PER_STARTING_ROW = 20
 _STARTING_ROWS_PER_FEATURE = 10
-_START_STEPS = 300
+_START_TOL, _START_STEPS = 1e-3, 300
+"""A sample is solved at most this precisely, and in this many steps."""
 _LEAST_DRAWS = 1000
 
 
@@ -81,7 +86,7 @@ class Method:
 
 
 def minimize(
-    problem: Problem,
+    problem: Problem | BlockProblem,
     method: Method,
     start: FloatArray | None = None,
     callback: Callback | None = None,
@@ -96,8 +101,8 @@ def minimize(
     - ``"bundle"`` is the cutting planes of Joachims and of Airola.
     - ``"sgd"`` takes stochastic steps on drawn pairs; the objective of every pair judges them.
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
-      where X is dense with at most 2,000 features, and then the sample's own solution is the start;
-      else, for piecewise polynomials of many levels, that of bands of levels.
+      where X is dense with at most 2,000 features; else, for piecewise polynomials of many levels,
+      that of bands of levels.
       Where features are nearly as many as rows, so that weights may satisfy nearly every pair, TRON
       starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
@@ -105,11 +110,15 @@ def minimize(
 
     With many rows, "auto" and "ncg" take each step length from a sample's scores. Where rows are
     few and the sum's algorithm is "auto", sums are more precise than `eps`, because that is cheap.
-    Without a start, it is zero or the solution for a sample. Squares and tubes have `minimizer`.
+    Rows in blocks bring a sample with them: its solution is the start, and it gives Hessians and
+    step lengths, until the gradient falls too slowly; then Hessian products are over every pair, by
+    passes. Squares and tubes have `minimizer`.
     """
-    if problem.algorithm == "auto" and problem.design.n_rows <= FEW_ROWS:
+    if problem.algorithm == "auto" and problem.n_rows <= FEW_ROWS:
         problem = problem.changed(eps=min(problem.eps, EXACT))
     generator = np.random.default_rng(method.seed)
+    if not isinstance(problem, Problem):
+        return _minimize_blocks(problem, method, start, generator, callback)
     if method.solver == "sgd":
         return descend(
             PairObjective(problem), _by_drawn_pairs(problem, method), method, start, None, callback
@@ -124,15 +133,38 @@ def minimize(
         path = _continued(problem, method, generator)
         rough = PairObjective(problem, model, is_rough=True)
         return descend(rough, path, method, None, None, callback)
-    if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
+    if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
     objective = PairObjective(problem, model, is_rough=method.solver == "auto")
-    solver = _solver(problem, method, line)
-    sampled = None
-    if start is None and isinstance(model, SampledModel) and not model.is_whole:
-        alone = replace(solver, step_length=None)
-        sampled = model.start(alone, tol=max(method.tol, 0.02), max_iter=50)
-    return descend(objective, solver, method, start, sampled, callback)
+    return descend(objective, _solver(problem.loss, method, line), method, start, None, callback)
+
+
+def _minimize_blocks(
+    problem: BlockProblem,
+    method: Method,
+    start: FloatArray | None,
+    generator: np.random.Generator,
+    callback: Callback | None,
+) -> Solution:
+    """Minimise over blocks, from the solution for the sampled rows."""
+    sample, related, model, line = problem.sample, None, None, None
+    by_newton = problem.loss.smooth and method.solver != "bundle"
+    if sample is not None:
+        if start is None:
+            tol = method.tol if problem.is_whole else max(method.tol, _START_TOL)
+            steps = max(1, min(method.max_iter, _START_STEPS))
+            related = minimize(sample, replace(method, tol=tol, max_iter=steps))
+        line = LineSample(sample, generator) if by_newton else None
+        own = None
+        if by_newton and _is_dense(sample):
+            own = SampledModel(sample, sample.n_rows, generator)
+        model = ModelOfSample(
+            PairObjective(sample, own),
+            is_whole=problem.is_whole,
+            is_exact=method.solver == "tron",
+        )
+    solver = _solver(problem.loss, method, line)
+    return descend(PairObjective(problem, model), solver, method, start, related, callback)
 
 
 def descend(
@@ -161,11 +193,15 @@ def values_agree(loss: PairLoss) -> bool:
     return not isinstance(family, Sigmoidal) or family.value == family.slope
 
 
-def _solver(problem: Problem, method: Method, step_length: StepLength | None) -> Tron | NonlinearCG:
+def _solver(loss: PairLoss, method: Method, line: StepLength | None) -> Solver:
     """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
-    if method.solver == "ncg" or not values_agree(problem.loss):
-        return NonlinearCG(step_length=step_length)
-    return Tron() if step_length is None else Tron(cg_tol=LOOSE_CG, step_length=step_length)
+    if method.solver == "bundle" or not loss.smooth:
+        return Bundle()
+    if method.solver == "ncg" or not values_agree(loss):
+        return NonlinearCG(step_length=line)
+    if method.solver == "tron" or line is None:
+        return Tron()
+    return Tron(cg_tol=LOOSE_CG, step_length=line)
 
 
 def _may_separate(problem: Problem) -> bool:
@@ -182,11 +218,17 @@ def _continued(problem: Problem, method: Method, generator: np.random.Generator)
     return ContinuedTron(LOOSE_CG, _MOST_CG, line, factor=factor)
 
 
+def _is_dense(problem: Problem) -> bool:
+    """Whether X is dense, with few enough features for a factorised Hessian."""
+    design = problem.design
+    is_dense = isinstance(design, Design) and not design.is_sparse
+    return is_dense and design.n_features <= MAX_DENSE_FEATURES
+
+
 def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:
     """Return an approximate Hessian; None: use that of every pair."""
     design, preferences = problem.design, problem.preferences
-    is_dense = isinstance(design, Design) and not design.is_sparse
-    if is_dense and design.n_features <= MAX_DENSE_FEATURES:
+    if _is_dense(problem):
         share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
         least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
         wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)

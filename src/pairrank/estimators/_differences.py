@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,8 +17,10 @@ from pairrank.losses import Square
 from pairrank.objective import (
     GivenInverse,
     KernelDesign,
+    ModelOfSample,
     PairObjective,
     Problem,
+    Quadratic,
     dual_matrix,
     primal_matrix,
 )
@@ -28,6 +30,9 @@ from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.tron import Tron
+
+if TYPE_CHECKING:
+    from pairrank.blocks.problem import BlockProblem
 
 LARGEST_SYSTEM = 30_000
 _SMALL_SYSTEM = 1000
@@ -40,7 +45,7 @@ _ITERATIONS = 30
 Minimizer = Callable[..., Solution]
 
 
-def minimizer(problem: Problem, method: Method) -> Minimizer:
+def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
     """Return a function that solves for one column of targets; all columns share a factorisation.
 
     Squares: "direct" is one factorisation, primal or dual by shape, and "cg" conjugate gradients.
@@ -51,62 +56,124 @@ def minimizer(problem: Problem, method: Method) -> Minimizer:
     squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
     diagonal.
 
-    The function returned is ``solve(target, start, callback=None) -> Solution`` for labels,
-    (n_rows,), or None for those of the preferences, and a start or None for zero. A PairrankError
-    says that solver="direct" is impossible because its matrix is singular, too large, or unknown;
-    or that a kernel matrix is not positive semidefinite.
-    """
-    factorised = diagonal = None
-    squares = problem.changed(loss=Square())
-    if _takes_newton_steps(problem, method):
-        solver: Solver = Tron() if problem.loss.smooth else Bundle()
-        factorised = _inverse(squares) if direct_is_cheaper(squares) else None
-        diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
-    else:
-        solver = _solver(problem, method.solver)
+    Rows in blocks take one pass for the normal equations of all targets, on which "cg" runs too; or
+    passes for each iteration where these equations cost more.
 
-    def solve(
-        target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
-    ) -> Solution:
-        found, inverse = _squares_solution(squares.with_target(target), factorised)
-        objective = PairObjective(problem.with_target(target), inverse=inverse or diagonal)
+    The function returned is ``solve(target, start, callback=None) -> Solution`` for what
+    `problem.with_target` takes, and a start or None for zero. A PairrankError says that
+    solver="direct" is impossible because its matrix is singular, too large, or unknown; or that a
+    kernel matrix is not positive semidefinite.
+    """
+    equations = _equations(problem, method.solver)
+    of_squares = isinstance(problem.loss.family, Squares)
+
+    def solve(target: Any, start: FloatArray | None, callback: Callback | None = None) -> Solution:
+        if of_squares and equations is not None:
+            by_equations = _of_equations(equations, method.solver)
+            return descend(equations.objective(target), by_equations, method, start, None, callback)
+        found, inverse, aimed = None, None, problem.with_target(target)
+        if equations is not None:
+            found, inverse = _squares_solution(equations, target)
+        objective = PairObjective(aimed, *_model(aimed, inverse, is_exact=of_squares))
+        solver = _by_steps(aimed, method.solver)
         return descend(objective, solver, method, start, found, callback)
 
     return solve
 
 
-def _takes_newton_steps(problem: Problem, method: Method) -> bool:
-    """Whether a tube, or squares of features that differ in size, are left to TRON or a bundle."""
+class Equations(NamedTuple):
+    """The normal equations of squares."""
+
+    objective: Callable[[Any], Objective]
+    """Returns the objective of squares for a target."""
+    inverse: Inverse | None
+    """The inverse of the Hessian; None where it is singular."""
+    metric: KernelDesign | None = None
+
+
+def _equations(problem: Problem | BlockProblem, name: str) -> Equations | None:
+    """Return the normal equations where they are worth their cost; an error where impossible."""
+    if not isinstance(problem, Problem):
+        return _block_equations(problem, name)
+    squares = problem.changed(loss=Square())
+    if isinstance(problem.loss.family, Squares) and name != "auto":
+        if name != "direct":
+            return None
+        _require_matrix(problem)
+    elif not direct_is_cheaper(squares):
+        return None
+
+    def objective(target: FloatArray | None) -> Objective:
+        return PairObjective(squares.with_target(target))
+
+    return Equations(objective, _inverse(squares), _metric(problem))
+
+
+def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
+    """Return the equations of all blocks, from one pass; None where iterations cost less."""
+    from pairrank.blocks.differences import PreparedDifferences
+    from pairrank.blocks.square_sums import few_enough, summed_squares
+
+    prepared, d = problem.prepared, problem.n_features
+    assert isinstance(prepared, PreparedDifferences)
+    if not few_enough(prepared.catalog, name == "direct"):
+        return None
+    sums = summed_squares(problem.passes, prepared, problem.origin)
+    gram, penalty, factor = sums.products[:d, :d], problem.penalty, problem.factor
+
+    def objective(target: int) -> Objective:
+        moment, square = sums.products[:d, d + target], sums.products[d + target, d + target]
+        return Quadratic(gram, moment, float(square), penalty, factor)
+
+    inverse = primal_inverse(2.0 * factor * gram, penalty, prepared.catalog.n_kept)
+    return Equations(objective, inverse)
+
+
+def _of_equations(equations: Equations, name: str) -> LinearCG | Direct:
+    """Return the solver of squares by their equations."""
+    by_gradients = LinearCG(equations.metric)
+    if name == "cg":
+        return by_gradients
+    otherwise: Any = _refuse if name == "direct" else by_gradients
+    return Direct(equations.inverse, equations.metric, otherwise=otherwise)
+
+
+def _by_steps(problem: Problem | BlockProblem, name: str) -> Solver:
+    """Return the solver that evaluates every pair in each step."""
     if not isinstance(problem.loss.family, Squares):
-        return True
-    iterates = method.solver == "auto" and not direct_is_cheaper(problem)
-    return iterates and problem.uneven_diagonal is not None
+        return Tron() if problem.loss.smooth else Bundle()
+    if name == "auto" and problem.uneven_diagonal is not None:
+        return Tron()
+    return LinearCG(_metric(problem))
+
+
+def _metric(problem: Problem | BlockProblem) -> KernelDesign | None:
+    """Return the metric of dual coefficients; None of weights."""
+    design = problem.design if isinstance(problem, Problem) else None
+    return design if isinstance(design, KernelDesign) else None
+
+
+def _model(
+    problem: Problem | BlockProblem, inverse: GivenInverse | None, *, is_exact: bool
+) -> tuple[ModelOfSample | None, GivenInverse | None]:
+    """Return the model and the preconditioner of an objective: of blocks, that of the sample."""
+    if isinstance(problem, Problem) or problem.sample is None:
+        return None, inverse
+    own = PairObjective(problem.sample, inverse=inverse)
+    return ModelOfSample(own, is_whole=problem.is_whole, is_exact=is_exact), inverse
 
 
 def _squares_solution(
-    squares: Problem, inverse: Inverse | None
+    equations: Equations, target: Any
 ) -> tuple[Solution | None, GivenInverse | None]:
     """Return the solution for squares by a factorisation, and the inverse if it is precise."""
+    objective, inverse = equations.objective(target), equations.inverse
     if inverse is None:
         return None, None
-    found = Direct(inverse)(
-        PairObjective(squares), np.zeros(squares.design.n_features), tol=0.0, max_iter=1
-    )
+    found = Direct(inverse)(objective, np.zeros(objective.n_features), tol=0.0, max_iter=1)
     if found.status is Status.CONVERGED:
         return found, GivenInverse(inverse)
     return (found if found.status is Status.INTERRUPTED else None), None
-
-
-def _solver(problem: Problem, name: str) -> LinearCG | Direct:
-    """Return the solver of squares by name; "auto" is the cheaper one."""
-    metric = problem.design if isinstance(problem.design, KernelDesign) else None
-    if name == "cg" or (name == "auto" and not direct_is_cheaper(problem)):
-        return LinearCG(metric)
-    _require_matrix(problem)
-    inverse = _inverse(problem)
-    if name == "auto":
-        return Direct(inverse, metric, otherwise=LinearCG(metric))
-    return Direct(inverse, metric, otherwise=_refuse)
 
 
 def _refuse(objective: Objective, w0: FloatArray, **options: Any) -> Solution:

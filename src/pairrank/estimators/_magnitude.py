@@ -155,12 +155,10 @@ n_pairs_ : int
         return prepared
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.estimators._block_differences import DifferenceFit
+        from pairrank.blocks.problem import BlockProblem
 
-        loss, C = self._loss(), self.C_
-        return DifferenceFit(
-            passes, prepared, loss, self._method(), penalty=PENALTY, factor=C
-        ).solve
+        problem = BlockProblem(passes, prepared, self._loss(), PENALTY, self.C_)
+        return minimizer(problem, self._method())
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         """Return the differences of the first target, with weights C w_i w_j/m_q^2 in query q.

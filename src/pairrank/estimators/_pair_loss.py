@@ -61,15 +61,19 @@ class PairLossRanker(SolvedRanker):
         return preferences.compact()
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
-        problem = Problem(
-            features,
-            preferences,
-            as_loss(self.loss),
-            penalty=float(getattr(self, "alpha", 1.0)),
-            factor=float(getattr(self, "C", 1.0)),
-            algorithm=self.pair_sum,
-            eps=float(getattr(self, "eps", 1e-6)),
-        )
+        return self._minimizer(Problem(features, preferences, **self._terms()))
+
+    def _terms(self) -> dict[str, Any]:
+        """Return the loss, the penalty and how sums are computed."""
+        return {
+            "loss": as_loss(self.loss),
+            "penalty": float(getattr(self, "alpha", 1.0)),
+            "factor": float(getattr(self, "C", 1.0)),
+            "algorithm": self.pair_sum,
+            "eps": float(getattr(self, "eps", 1e-6)),
+        }
+
+    def _minimizer(self, problem: Any) -> Solve:
         method = self._method()
         return lambda target, start, callback: minimize(problem, method, start, callback)
 
@@ -94,21 +98,9 @@ class PairLossRanker(SolvedRanker):
         )
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.estimators._block_descent import block_problem, minimize_blocks
+        from pairrank.blocks.problem import BlockProblem
 
-        problem = block_problem(
-            passes,
-            prepared,
-            as_loss(self.loss),
-            penalty=float(getattr(self, "alpha", 1.0)),
-            factor=float(getattr(self, "C", 1.0)),
-            algorithm=self.pair_sum,
-            eps=float(getattr(self, "eps", 1e-6)),
-        )
-        method = self._method()
-        return lambda target, start, callback: minimize_blocks(
-            problem, prepared, method, start, callback
-        )
+        return self._minimizer(BlockProblem(passes, prepared, **self._terms()))
 
     def _method(self) -> Method:
         """Return how the problem is minimised."""

@@ -143,11 +143,9 @@ class RankRLS(TargetsMixin, SolvedRanker):
         return pairs
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        penalty = 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
         is_kernel = self._is_precomputed
-        problem = Problem(features, preferences, Square(), penalty, is_kernel=is_kernel)
-        name = "cg" if self._stops_early else self.solver
-        return minimizer(problem, Method(name, float(self.tol), int(self.max_iter)))
+        problem = Problem(features, preferences, Square(), self._penalty, is_kernel=is_kernel)
+        return minimizer(problem, self._method())
 
     def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
         from pairrank.blocks.differences import prepare_differences
@@ -155,10 +153,14 @@ class RankRLS(TargetsMixin, SolvedRanker):
         return prepare_differences(passes, catalog, Square())
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.estimators._block_differences import DifferenceFit
+        from pairrank.blocks.problem import BlockProblem
 
-        penalty = 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
+        return minimizer(BlockProblem(passes, prepared, Square(), self._penalty), self._method())
+
+    @property
+    def _penalty(self) -> float:
+        return 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
+
+    def _method(self) -> Method:
         name = "cg" if self._stops_early else self.solver
-        method = Method(name, float(self.tol), int(self.max_iter))
-        fit = DifferenceFit(passes, prepared, Square(), method, penalty=penalty, factor=1.0)
-        return fit.solve
+        return Method(name, float(self.tol), int(self.max_iter))

@@ -8,6 +8,7 @@ from pairrank.objective.hull_objective import HullObjective as HullObjective
 from pairrank.objective.kernel_design import KernelDesign as KernelDesign
 from pairrank.objective.models import BandedModel as BandedModel
 from pairrank.objective.models import LineSample as LineSample
+from pairrank.objective.models import ModelOfSample as ModelOfSample
 from pairrank.objective.models import SampledModel as SampledModel
 from pairrank.objective.models import sampled_hessian_cost as sampled_hessian_cost
 from pairrank.objective.normal_equations import CentredSums as CentredSums
@@ -15,7 +16,8 @@ from pairrank.objective.normal_equations import centred_sums as centred_sums
 from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
 from pairrank.objective.pair_objective import PairObjective as PairObjective
-from pairrank.objective.pair_objective import Problem as Problem
+from pairrank.objective.pair_objective import Total as Total
 from pairrank.objective.pair_steps import PairSteps as PairSteps
 from pairrank.objective.pair_steps import StepRule as StepRule
+from pairrank.objective.problem import Problem as Problem
 from pairrank.objective.quadratic import Quadratic as Quadratic

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank import threads
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.preferences import Levels
 
@@ -16,8 +15,6 @@ scores of that size."""
 _MOST_QUERIES = 32
 _SMALL = 1 << 20
 """So many entries of sums take little memory, however small X is."""
-_BLOCKS, _LARGE = 4, 1 << 18
-"""A matrix X of at least so many entries is cut into so many blocks of features."""
 
 
 class BinnedPairs:
@@ -65,7 +62,8 @@ class BinnedPairs:
             degrees[rows], of_pairs = self._of_query(query, rows, layout[rows], width)
             degrees[rows] *= scale[query]
             coupled += scale[query] * of_pairs
-        return weighted_gram(self.X, degrees) - coupled - coupled.T
+        gram: FloatArray = self.X.T @ (self.X * degrees[:, np.newaxis])
+        return gram - coupled - coupled.T
 
     def _width(self, layout: FloatArray) -> float | None:
         """Return the width of the bins, or None where they would be too many."""
@@ -151,23 +149,3 @@ def _sums_by(
     starts = np.arange(group.size + 1, dtype=np.int32)
     by_row = sparse.csc_array((weight, group, starts), (n_groups, group.size))
     return np.asarray(by_row @ X)
-
-
-def weighted_gram(X: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return X' diag(weight) X, (n_features, n_features); threads share blocks of features.
-
-    A block is multiplied by its own features and those after it; the rest is symmetric.
-    """
-    n_features = X.shape[1]
-    result = np.empty((n_features, n_features))
-
-    def multiply(features: slice) -> None:
-        first, stop = features.start, features.stop
-        weighted = X[:, features] * weight[:, np.newaxis]
-        result[features, first:] = weighted.T @ X[:, first:]
-        result[stop:, features] = result[features, stop:].T
-
-    n_blocks = _BLOCKS if X.size >= _LARGE else 1
-    size = max(1, -(-n_features // n_blocks))
-    threads.run(multiply, threads.blocks(n_features, size))
-    return result

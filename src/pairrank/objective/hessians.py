@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap
 from pairrank.design import Design, largest_of, size_of
@@ -28,7 +26,7 @@ class HessianModel(Protocol):
         """Return a Hessian at `w`, penalty included; None: use that of every pair."""
         ...
 
-    def inverse(self, w: FloatArray) -> LinearMap | None:
+    def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return an approximate inverse for preconditioning, or None."""
         ...
 
@@ -38,17 +36,12 @@ class HessianModel(Protocol):
 
 
 class ExactHessian:
-    """penalty I + factor X' H X for the curvature H of a pair sum.
-
-    Rows without curvature (those of no pair that violates the margin) drop out of the products:
-    from the second product on, sparse X is restricted to the others if they are fewer than half.
-    """
+    """penalty I + factor X' H X for the curvature H of a pair sum."""
 
     def __init__(
         self, design: Design | KernelDesign, curvature: Curvature, factor: float, penalty: float
     ) -> None:
         self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
-        self._n_products = 0
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`: two products with X and one with the curvature.
@@ -59,28 +52,8 @@ class ExactHessian:
         if not 0.0 < largest < np.inf:
             return self.penalty * v
         size = size_of(v)
-        self._n_products += 1
-        active = self._active if self._n_products > 1 else None
-        if active is None:
-            product = self.design.transposed(self.curvature.matvec(self.design.scores(v / size)))
-        else:
-            rows, design = active
-            scores = np.zeros(self.design.n_rows)
-            scores[rows] = design.scores(v / size)
-            product = design.transposed(self.curvature.matvec(scores)[rows])
+        product = self.design.transposed(self.curvature.matvec(self.design.scores(v / size)))
         return self.penalty * v + size * self.factor * product
-
-    @functools.cached_property
-    def _active(self) -> tuple[NDArray[np.intp], Design] | None:
-        """The rows with curvature and their features; None if X is dense or most rows have some."""
-        design = self.design
-        if isinstance(design, KernelDesign) or not design.is_sparse:
-            return None
-        diagonal = self.curvature.diagonal()
-        if np.count_nonzero(diagonal) >= 0.5 * design.n_rows:
-            return None
-        rows = np.flatnonzero(diagonal)
-        return rows, Design(design.X[rows])
 
 
 class GivenInverse:

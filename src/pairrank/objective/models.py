@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, PairSum, Point, Solution, Solver
-from pairrank.design import Design, rows_at
+from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
+from pairrank.design import rows_at
 from pairrank.objective.binned_pairs import BinnedPairs
 from pairrank.objective.hessians import ExactHessian, GivenInverse
-from pairrank.objective.pair_objective import PairObjective, Problem
+from pairrank.objective.pair_objective import PairObjective
+from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
 
@@ -30,8 +31,6 @@ _COARSER = 16
 _ROWS_IN_CACHE = 1024
 _ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
-_MOST_COPIED = 2
-"""A line sample keeps its rows of X where they have at most so many numbers per row of X."""
 _FURTHEST = 1e3
 _MAX_SECANTS = 10
 _ENOUGH = 0.02
@@ -57,16 +56,11 @@ class SampledModel:
         self._pair_sum: PairSum | None = None
         self._draw(n_rows)
 
-    def start(self, solver: Solver, *, tol: float, max_iter: int) -> Solution:
-        """Return the sample's own solution, as a start."""
-        sample = PairObjective(self._sample, _OwnHessian(self))
-        return solver(sample, np.zeros(sample.n_features), tol=tol, max_iter=max_iter)
-
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, scaled to stand for every pair."""
         return self.matrix(w)
 
-    def inverse(self, w: FloatArray) -> LinearMap | None:
+    def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the inverse of the sample's Hessian; None once every pair's is used."""
         matrix = self.matrix(w)
         return None if matrix is None else GivenInverse(matrix.solve)
@@ -159,19 +153,6 @@ def _transposed(X: NDArray[Any]) -> FloatArray:
     return columns
 
 
-class _OwnHessian:
-    """A sampled model in the sample's own problem, where it is exact."""
-
-    def __init__(self, model: SampledModel) -> None:
-        self._model, self.inverse = model, model.inverse
-
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        return self._model.matrix(w)
-
-    def refine(self) -> bool:
-        return False
-
-
 class SymmetricMatrix:
     """A positive definite matrix with its products and solutions.
 
@@ -219,7 +200,7 @@ class BandedModel:
         curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
         return ExactHessian(problem.rough_design, curvature, problem.factor, problem.penalty)
 
-    def inverse(self, w: FloatArray) -> None:
+    def inverse(self, w: FloatArray, scores: FloatArray) -> None:
         """Return None: bands give no preconditioner."""
 
     def refine(self) -> bool:
@@ -239,14 +220,49 @@ class BandedModel:
             self._pair_sum.finer = 1.0 / _COARSER
 
 
+class ModelOfSample:
+    """The Hessian of a sample of rows in memory, for rows that are elsewhere.
+
+    `is_whole` says that the sample has all rows. `refine` uses the Hessian of every pair, which
+    `is_exact` says is used from the beginning; the sample preconditions all the same.
+    """
+
+    def __init__(
+        self, sample: PairObjective, *, is_whole: bool = False, is_exact: bool = False
+    ) -> None:
+        self.sample, self._is_last = sample, is_whole or is_exact
+        self._is_exact = is_exact
+        self._known: tuple[bytes, Point] | None = None
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return the sample's Hessian at `w`; None once every pair's is used."""
+        return None if self._is_exact else self._at(w, scores).hessian()
+
+    def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return what preconditions the sample's Hessian."""
+        return self._at(w, scores).preconditioner()
+
+    def refine(self) -> bool:
+        """Use the Hessian of every pair; False if that is used already."""
+        if self._is_last:
+            return False
+        self._is_exact = self._is_last = True
+        return True
+
+    def _at(self, w: FloatArray, scores: FloatArray) -> Point:
+        """Return the point of the sample at some weights, which the last call keeps."""
+        if self._known is None or self._known[0] != w.tobytes():
+            self._known = w.tobytes(), self.sample.at(w, scores)
+        return self._known[1]
+
+
 class LineSample:
     """A `StepLength`: the minimum along a step, estimated on a sample of rows.
 
     Along a line only scores change, one number per row. So a few thousand rows give the best step
     length, whatever the number of features. A Newton step of a hinge is much too short while most
-    pairs violate the margin. A search costs about six pair sums over `n_rows` rows, and their
-    product with the step. Where rows are so wide that a copy of the sample's would take more than
-    two numbers per row of X, it costs one product with X, which then gives the scores at the end.
+    pairs violate the margin. A search costs about six pair sums over `n_rows` rows, and one product
+    with X, which also gives the scores at the end.
     """
 
     def __init__(
@@ -256,30 +272,20 @@ class LineSample:
         self._problem = problem
         self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
         self._pair_sum = bind(problem.loss, drawn)
-        self._own: Design | None = None
-        design = problem.design
-        is_small = self._rows.size * design.n_features <= _MOST_COPIED * design.n_rows
-        if is_small and isinstance(design, Design) and not design.is_sparse:
-            self._own = Design(rows_at(design.X, self._rows))
 
     def __call__(
         self, point: Point, step: FloatArray, slope: float, penalty: float
     ) -> tuple[float, FloatArray | None]:
         """Return the multiple of the step that lowers the objective most, and the scores there.
 
-        The scores are None where they are not known. `slope` is the exact derivative at the point.
-        The sample gives only its change, so the multiple is good also near the optimum, where the
-        sample's error exceeds the derivative. The zero of the increasing derivative is found by
-        doubling, then by the Illinois variant of the secant method.
+        `slope` is the exact derivative at the point. The sample gives only its change, so the
+        multiple is good also near the optimum, where the sample's error exceeds the derivative. The
+        zero of the increasing derivative is found by doubling, then by the Illinois variant of the
+        secant method.
         """
         problem = self._problem
-        change = None
-        if self._own is None:
-            change = problem.design.scores(step)
-            direction = change[self._rows]
-        else:
-            direction = self._own.scores(step)
-        start = point.scores[self._rows]
+        scores = problem.design.scores(step)
+        direction, start = scores[self._rows], point.scores[self._rows]
 
         def sampled(t: float) -> float:
             return float(self._pair_sum.at(start + t * direction).gradient @ direction)
@@ -291,9 +297,6 @@ class LineSample:
             return first + sampled(t) - at_zero + curvature * t
 
         multiple = _zero_of(derivative, first) if first < 0 else 1.0
-        if change is None:
-            return multiple, None
-        scores = change
 
         def move(rows: slice) -> None:
             scores[rows] *= multiple

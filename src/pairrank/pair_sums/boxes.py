@@ -175,10 +175,6 @@ class BoxTable:
         """Bound on the sum of the errors of the rows' gradients."""
         return 2.0 * self.error
 
-    def of_block(self, index: int) -> BoxTable:
-        """Return the table, which all blocks need."""
-        return self
-
     def gradient(self, index: int, rows: Any) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         return _sums_at(self.made_by, 1, rows, self.series)
@@ -238,10 +234,6 @@ class BoxProduct:
     shift: float
     one: Moments | None
     less: Moments | None
-
-    def of_block(self, index: int) -> BoxProduct:
-        """Return the product, which all blocks need."""
-        return self
 
     def product(self, index: int, rows: Any, values: FloatArray) -> FloatArray:
         """Return the rows' entries; O(rows)."""

@@ -91,10 +91,6 @@ def test_early_stopping_watches_the_validation_rows(folder, tmp_path):
     plain.fit(train[0], train[1], qid=train[2], X_val=X, y_val=y, qid_val=qid)
     assert record["n_estimators"] == record["best iteration"] == plain.n_estimators_
     assert record["valid ndcg@3"] == pytest.approx(plain.validation_scores_.max())
-    config = tmp_path / "options.toml"
-    config.write_text("early-stopping = true\npatience = 2\n")
-    run(*training(folder, tmp_path, "--config", config, "-q"))
-    assert load_model(tmp_path / "m").get_params()["early_stopping"] is True
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 
-from pairrank import OrderGraph, metrics, survival  # noqa: E402
+from pairrank import OrderGraph, metrics  # noqa: E402
 from pairrank.dask import metrics as dask_metrics  # noqa: E402
 from pairrank.exceptions import NoPairsWarning, PairrankError  # noqa: E402
 
@@ -82,14 +82,6 @@ def test_ndcg_weighs_queries(client, rows):
     found = dask_metrics.ndcg_score(cut(rows["y"]), cut(rows["scores"]), client=client, **cut_rows)
     expected = metrics.ndcg_score(rows["y"], rows["scores"], **given)
     assert found == pytest.approx(expected, rel=1e-12)
-
-
-def test_concordance_index_is_that_of_all_rows(client, rows):
-    event, time = rows["y"] > 1, np.abs(rows["scores"] + rows["y"])
-    found = dask_metrics.concordance_index(
-        cut(event), cut(time), cut(rows["scores"]), ipcw=True, tau=3.0, client=client
-    )
-    assert found == survival.concordance_index(event, time, rows["scores"], ipcw=True, tau=3.0)
 
 
 def test_text_queries_of_frames_are_judged(client, rows):

@@ -1,0 +1,230 @@
+"""BlockProblem: a loss over the pairs of all blocks, evaluated by passes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pairrank._protocols import FloatArray, LinearMap, PairLoss, Sigmoidal
+from pairrank.blocks._contracts import Passes
+from pairrank.blocks.crossing_sum import crossing_sum
+from pairrank.blocks.differences import PreparedDifferences, sampled_differences
+from pairrank.blocks.layouts import Prepared
+from pairrank.blocks.sampled import origin_of, rounding_of, sampled_levels
+from pairrank.blocks.tasks import (
+    Asked,
+    BlockHessian,
+    Summed,
+    add_gradients,
+    crossing_gradients,
+    evaluate_block,
+    merge_sums,
+)
+from pairrank.exceptions import PairrankError
+from pairrank.objective import Problem, Total
+from pairrank.objective.pair_objective import ROUNDING
+from pairrank.pair_sums.profiles import LEAST_EPS
+
+_PRECISION = 1e-12
+"""The relative rounding error to expect of a value."""
+_SHARPER_CELLS = 2
+"""Sums by cells have narrower cells once, then none."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockProblem:
+    r"""penalty/2 \|w\|^2 + factor * the sum of a loss over the preferences of prepared blocks.
+
+    It stands beside `pairrank.objective.Problem`: the same for rows in memory. `factor` is without
+    the scale of the reduction.
+    """
+
+    passes: Passes
+    prepared: Prepared | PreparedDifferences
+    loss: PairLoss
+    penalty: float = 1.0
+    factor: float = 1.0
+    algorithm: str = "auto"
+    eps: float = 1e-6
+    target: int = 0
+
+    def __post_init__(self) -> None:
+        if self.prepared.crossing and self.algorithm != "auto":
+            raise PairrankError(
+                f'pair_sum="{self.algorithm}" sums queries that lie in one block each, but '
+                f'{len(self.prepared.crossing)} queries cross blocks: use pair_sum="auto", or keep '
+                "the rows of a query together"
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of all blocks."""
+        return self.prepared.catalog.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return self.prepared.catalog.n_features
+
+    def changed(self, **changes: Any) -> BlockProblem:
+        """Return the problem with other fields."""
+        return replace(self, **changes)
+
+    def with_target(self, target: int) -> BlockProblem:
+        """Return the same problem for another column of labels."""
+        prepared = self.prepared
+        if isinstance(prepared, PreparedDifferences) and target != prepared.plan.target:
+            prepared = prepared.of_target(self.passes, self.loss, target)
+        return replace(self, prepared=prepared, target=target)
+
+    def bound(self) -> BlockSums:
+        """Return what evaluates the problem."""
+        return BlockSums(self)
+
+    @functools.cached_property
+    def origin(self) -> FloatArray | None:
+        """What is subtracted from every row of X, see `origin_of`."""
+        return origin_of(self.prepared.catalog.sample.rows.X)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are sampled."""
+        return self.prepared.catalog.sample.is_whole
+
+    @functools.cached_property
+    def sample(self) -> Problem | None:
+        """The problem over the sampled rows, scaled to stand for all pairs; None without a pair.
+
+        It gives starts, Hessians and step lengths.
+        """
+        prepared = self.prepared
+        if isinstance(prepared, PreparedDifferences):
+            preferences: Any = sampled_differences(prepared, self.target)
+        else:
+            preferences = sampled_levels(prepared)
+        if preferences is None:
+            return None
+        X, factor = prepared.catalog.sample.rows.X, self.factor * prepared.scale
+        return Problem(X, preferences, self.loss, self.penalty, factor, eps=self.eps)
+
+    @property
+    def uneven_diagonal(self) -> LinearMap | None:
+        """The inverse of the sampled rows' diagonal at w = 0; None where it is even."""
+        return None if self.sample is None else self.sample.uneven_diagonal
+
+
+class BlockSums:
+    """The sums of a `BlockProblem`, by passes.
+
+    An evaluation is one pass over the blocks, and a second one where queries cross blocks. The
+    first one evaluates zero too, because solvers ask for it, and reading costs more than summing.
+    The `scores` of an evaluation are those of the sampled rows, for Hessians and step lengths.
+    """
+
+    def __init__(self, problem: BlockProblem) -> None:
+        self.problem = problem
+        self.n_features, self.precision = problem.n_features, _PRECISION
+        self.factor = problem.factor * problem.prepared.scale
+        queries = problem.prepared.crossing
+        self.crossing = crossing_sum(problem.loss, queries, problem.eps) if queries else None
+        self._n_sharper, self._has_error, self._is_first = 0, False, True
+        self._zero: Total | None = None
+
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Total:
+        """Return factor times the sum over all pairs, and its gradient by the weights."""
+        if self._zero is not None and not w.any():
+            return self._zero
+        if not self._is_first or not w.any():
+            return self._totals(w, scores=scores)[0]
+        total, self._zero = self._totals(w, np.zeros_like(w), scores=scores)
+        return total
+
+    def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Total]:
+        """Return the sums at some weights; `scores` are those of the first."""
+        problem, crossing = self.problem, self.crossing
+        asked = Asked(
+            problem.loss,
+            problem.algorithm,
+            problem.eps,
+            self._n_sharper,
+            problem.origin,
+            crossing,
+            points,
+        )
+        sums = problem.passes.reduce(evaluate_block, asked, merge_sums)
+        if crossing is not None:
+            tables = [crossing.finish(each.summary) for each in sums]
+            parts = problem.passes.reduce(crossing_gradients, (asked, tables), add_gradients)
+            added = zip(sums, tables, parts, strict=True)
+            sums = [each.with_crossing(table, *part) for each, table, part in added]
+        self._is_first = False
+        self._has_error |= any(each.error or each.gradient_error for each in sums)
+        known = [scores, *[None] * (len(points) - 1)]
+        return [
+            self._total(each, asked._replace(points=(w,)), own)
+            for each, w, own in zip(sums, points, known, strict=True)
+        ]
+
+    def _total(self, found: Summed, asked: Asked, scores: FloatArray | None) -> Total:
+        problem, factor = self.problem, self.factor
+        if scores is None:
+            sample = problem.sample
+            scores = np.empty(0) if sample is None else sample.design.scores(asked.points[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Total(
+                value=np.inf if np.isnan(found.value) else factor * found.value,
+                gradient=factor * found.gradient,
+                scores=scores,
+                score_norm=factor * float(np.sqrt(found.square)),
+                value_error=factor * found.error,
+                gradient_error=factor * found.gradient_error,
+                hessian=lambda _: BlockHessian(problem.passes, asked, factor, problem.penalty),
+            )
+
+    @property
+    def rounds(self) -> bool:
+        """Whether products with a Hessian may be rounded: no."""
+        return False
+
+    def sharpen(self) -> bool:
+        """Let the sums of all blocks take a smaller error; False where they are least."""
+        is_sharper = self.crossing is not None and self.crossing.sharpen()
+        if self._has_error and self._n_sharper < self._most_sharper:
+            self._n_sharper += 1
+            is_sharper = True
+        if is_sharper:
+            self._zero, self._has_error = None, False
+        return is_sharper
+
+    @functools.cached_property
+    def _most_sharper(self) -> int:
+        """The number of times that the sums of whole queries can be made sharper."""
+        if not isinstance(self.problem.loss.family, Sigmoidal):
+            return _SHARPER_CELLS
+        return max(0, int(np.ceil(np.log(self.problem.eps / LEAST_EPS) / np.log(100.0))))
+
+    @functools.cached_property
+    def rounding(self) -> FloatArray:
+        """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
+        return rounding_of(self.problem.prepared.catalog, self.problem.origin)
+
+    def is_rounding(self, zero: Total) -> bool:
+        """Whether a gradient at zero may be rounding alone."""
+        dtype = self.problem.prepared.catalog.dtype
+        unit = max(ROUNDING * _PRECISION, 2.0 * float(np.finfo(dtype).eps))
+        off = self.rounding * (unit / (2.0 * float(np.finfo(np.float64).eps)))
+        return bool((np.abs(zero.gradient) <= zero.score_norm * off).all())
+
+    @functools.cached_property
+    def absolute_share(self) -> float:
+        """The norm of the mean over pairs of both rows' absolute values.
+
+        Without a sample it is a bound: no value is greater than the root of its feature's squares.
+        """
+        sample = self.problem.sample
+        if sample is not None:
+            return sample.absolute_share
+        return float(np.linalg.norm(self.rounding)) / float(np.finfo(np.float64).eps)
