@@ -112,19 +112,34 @@ def distance_sums(scores, weight, from_top, squared, counts, sums, squares):
         n, n_rest = add(n, n_rest, weight[at])
         counts[at] = n + n_rest
         sums[at] = s + s_rest
-        squares[at] = q + q_rest
+        if squared:
+            squares[at] = q + q_rest
 
 
 @compiled
 def sums_over_merges(
-    merges, starts, places, positions, scale, scores, winner, loser, margin, squared, lines, sums
+    merges,
+    starts,
+    places,
+    positions,
+    scale,
+    scores,
+    winner,
+    loser,
+    margin,
+    squared,
+    lines,
+    running,
+    sums,
 ):
     """Add all pairs of the merges to `sums` as `pair_runs.sums_over_runs` does; return the cost.
 
-    Costs O(rows) per merge; `lines` (5, longest merge or more) is scratch. There is no `width`.
+    Costs O(rows) per merge. Scratch: `lines` (2, longest merge or more) and `running` (3, or 2 if
+    not squared, longest half or more). There is no `width`.
     """
     value, rest = 0.0, 0.0
-    score, weight, counts, distances, squares = lines[0], lines[1], lines[2], lines[3], lines[4]
+    score, weight = lines[0], lines[1]
+    counts, distances, squares = running[0], running[1], running[len(running) - 1]
     for k in range(len(merges)):
         n_a = merges[k, 1] - merges[k, 0]
         n = n_a + merges[k, 3] - merges[k, 2]

@@ -5,18 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
+from pairrank.compiled.sorting import cell_of
 
 _CELLS = 4096
 """Cells of equal width between the thresholds of a feature."""
-
-
-@compiled
-def _cell_of(value, origin, scale):
-    """Return the cell of a value: it never falls as the value rises, even on overflow."""
-    place = (value - origin) * scale
-    place = place if place < _CELLS - 1.0 else _CELLS - 1.0
-    place = place if place > 0.0 else 0.0
-    return np.int32(place)
 
 
 @compiled
@@ -31,9 +23,10 @@ def write_codes(values, cuts, missing, codes):
     if n > 1:
         origin = 0.5 * cuts[0]  # halves: a difference of finite numbers may overflow
         scale = (_CELLS - 1) / max(0.5 * cuts[n - 1] - origin, 1e-300)
+    last = np.float64(_CELLS - 1)
     ends = np.zeros(_CELLS + 1, np.int64)
     for cut in range(n):
-        ends[_cell_of(0.5 * cuts[cut], origin, scale) + 1] += 1
+        ends[cell_of(0.5 * cuts[cut], origin, scale, last) + 1] += 1
     for cell in range(_CELLS):
         ends[cell + 1] += ends[cell]
     for row in range(len(values)):
@@ -41,7 +34,7 @@ def write_codes(values, cuts, missing, codes):
         if value != value:
             codes[row] = missing
             continue
-        cell = _cell_of(0.5 * value, origin, scale)
+        cell = cell_of(0.5 * value, origin, scale, last)
         low, high = ends[cell], ends[cell + 1]
         while low < high:
             middle = (low + high) >> 1

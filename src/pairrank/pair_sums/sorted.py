@@ -75,12 +75,15 @@ class PartState:
     def __init__(self, part: Part, scores: FloatArray, margin: float) -> None:
         self.part, plan = part, part.plan
         self.scores = scores[part.levels.row_of]
-        size = int(plan.starts[-1])
+        size, n_rows = int(plan.starts[-1]), self.scores.size
         self._places, self._positions = np.empty((2, size), dtype=np.int32)
         self._longest = int(np.diff(plan.starts).max(initial=0))
+        self._longest_half = int(np.diff(plan.merges[:, :4])[:, ::2].max(initial=0))
         if size:
-            order = np.empty(self.scores.size, dtype=np.int32)
-            sort_segments(self.scores, plan.segments, order)
+            order, spare = np.empty((2, n_rows), dtype=np.int32)
+            line, here = np.empty((2, n_rows)), np.arange(n_rows, dtype=np.int32)
+            sort_segments(self.scores, here, plan.segments, line[0], order, line[1], spare)
+            del line, here, spare
             find_merges(
                 plan.merges, plan.starts, self.scores, margin, order, self._places,
                 self._positions, np.empty(self._longest), np.empty(self._longest, np.int32),
@@ -103,13 +106,14 @@ class PartState:
                 loser, hinge.margin, squared, hinge.width, sums,
             )  # fmt: skip
         if self._longest:
-            lines = np.empty((5, self._longest + 1))
+            lines = np.empty((2, self._longest + 1))
             found = plan.merges, plan.starts, self._places, self._positions, scale
             if counted:
                 values_over_merges(*found, winner, loser, lines, sums)
             else:
+                running = np.empty((3 if squared else 2, self._longest_half))
                 value += sums_over_merges(
-                    *found, self.scores, winner, loser, hinge.margin, squared, lines, sums
+                    *found, self.scores, winner, loser, hinge.margin, squared, lines, running, sums
                 )
         return value, sums
 
@@ -153,7 +157,9 @@ class SortedState:
                 cost, sums = state.sums(hinge, hinge.factor, winner, loser, counted=False)
                 sums[0] *= winner
                 sums[1] *= loser
-                total += (2.0 if hinge.squared else 1.0) * (sums[1] - sums[0])
+                sums[1] -= sums[0]
+                sums[1] *= 2.0 if hinge.squared else 1.0
+                total += sums[1]
                 value += cost
             scatter_add(total, state.part.levels.row_of, gradient)
             return value

@@ -34,14 +34,15 @@ class SweptByTree(PartState):
 
     def __init__(self, part: Part, scores: FloatArray, margin: float) -> None:
         levels, self.part, self.scores = part.levels, part, scores[part.levels.row_of]
-        groups = np.diff(levels.query_group)
+        n_rows, groups = self.scores.size, np.diff(levels.query_group)
         several = groups > 1
         self._ranges = np.column_stack((levels.query_start[:-1], levels.query_start[1:]))[several]
         self._n_levels, self._scale = groups[several], part.scale[several]
         level = np.arange(levels.group_level.size) - np.repeat(levels.query_group[:-1], groups)
         self._level = np.repeat(level, np.diff(levels.group_start))
-        self._places = np.empty(self.scores.size, dtype=np.int32)
-        sort_segments(self.scores, self._ranges, self._places)
+        spare, (self._places, rows) = np.empty((2, n_rows)), np.empty((2, n_rows), np.int32)
+        here = np.arange(n_rows, dtype=np.int32)
+        sort_segments(self.scores, here, self._ranges, spare[0], self._places, spare[1], rows)
 
     def sums(
         self, hinge: Hinge, c: float, winner: FloatArray, loser: FloatArray, *, counted: bool
