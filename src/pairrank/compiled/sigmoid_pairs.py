@@ -129,7 +129,8 @@ def _gather(values, rows, default, out):
     """Write the values of rows, or a default if there are none; and to the vector after them."""
     for k in range(len(rows)):
         out[k] = values[rows[k]] if len(values) else default
-    out[len(rows) :] = 0.0
+    for k in range(len(rows), len(out)):
+        out[k] = 0.0
 
 
 @compiled
@@ -137,7 +138,8 @@ def _copy(values, first, end, default, out):
     """Write values[first:end], or a default if there are none; and to the vector after them."""
     for k in range(end - first):
         out[k] = values[first + k] if len(values) else default
-    out[end - first :] = 0.0
+    for k in range(end - first, len(out)):
+        out[k] = 0.0
 
 
 @inlined_reassociating
@@ -201,7 +203,8 @@ def add_pairs(
         _gather(v, rows, 0.0, own_v)
     _copy(win, lowest, highest, 1.0, w)
     _copy(lose, lowest, highest, 1.0, u)
-    own[:], others[:], held[:], a[:] = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(own)):
+        own[k], others[k], held[k], a[k] = 0.0, 0.0, 0.0, 0.0
     by_runs = len(runs) > 0
     for at_job in range(len(jobs)):
         job = jobs[at_job]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from pairrank.compiled._jit import compiled, inlined_reassociating
+from pairrank.compiled._jit import compiled, inlined, inlined_reassociating
 
 VECTOR = 8
 PIECE = 512
@@ -100,10 +100,22 @@ def _dot(x, y, degree):
     return total
 
 
-@compiled
+@inlined
 def _add_to(x, degree, result):
     for k in range(degree):
         result[k] += x[k]
+
+
+@inlined
+def _copy(x, degree, result):
+    for k in range(degree):
+        result[k] = x[k]
+
+
+@inlined
+def _clear(result, degree):
+    for k in range(degree):
+        result[k] = 0.0
 
 
 @compiled
@@ -149,17 +161,18 @@ def meet(order, with_value, degree, moments, links, first_band, table, cost, bel
     n_bands, value = len(moments), 0.0
     lower, both = below[0], below[1]
     full = len(links[1]) == 0
-    lower[:degree] = 0.0
+    _clear(lower, degree)
     if full:
-        both[:degree] = 0.0
+        _clear(both, degree)
         for band in range(n_bands - 1, -1, -1):
-            series[band, :degree] = both[:degree]
+            _copy(both, degree, series[band])
             _add_to(moments[band], degree, both)
     for band in range(n_bands):
         if full:
             _add_to(lower, degree, series[band])
         else:
-            lower[:degree], series[band, :degree] = 0.0, 0.0
+            _clear(lower, degree)
+            _clear(series[band], degree)
             at = band + first_band
             for k in range(links[1][at], links[1][at + 1]):
                 _add_to(moments[links[0][k] - first_band], degree, lower)
@@ -172,7 +185,7 @@ def meet(order, with_value, degree, moments, links, first_band, table, cost, bel
         _times_table(series[band], table, degree, both)
         if order == 1:
             both[0] -= lower[0]
-        series[band, :degree] = both[:degree]
+        _copy(both, degree, series[band])
         if full:
             _add_to(moments[band], degree, lower)
     return value
@@ -193,7 +206,8 @@ def add_series(
         u, here, later = work[0, :n], work[1, :n], work[2, :n]
         own = rows[first:end]
         _place(values, own, centre, per_radius, u)
-        here[:], later[:] = 0.0, 0.0
+        _clear(here, n)
+        _clear(later, n)
         c = series[piece_band[piece] - first_band]
         for p in range(degree - STEP, -1, -STEP):
             _four_steps_back(u, c[p], c[p + 1], c[p + 2], c[p + 3], here, later)
@@ -233,7 +247,8 @@ def sums_in_spans(
             continue
         n_bands, degree = query[at + 1] - query[at] - 1, degrees[t]
         centre, per_radius = 0.5 * low + 0.5 * high, 1.0 / 2.0 ** (0.5 * (least + t))
-        moments[:n_bands, :degree] = 0.0
+        for band in range(n_bands):
+            _clear(moments[band], degree)
         shift = v[own[0]] if len(v) else 0.0
         pieces, bands = piece_start[first : stop + 1], piece_band[first:stop]
         add_moments(
