@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.sigmoid_pairs import NO_PLACES, Jobs, by_query, runs_of_edges
+from pairrank.pair_sums.sigmoid_pairs import (
+    NO_PLACES,
+    NO_RUNS,
+    NONE,
+    Jobs,
+    by_query,
+    runs_of_edges,
+)
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -16,6 +23,7 @@ Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
 FULL: Links = 4 * (NO_PLACES,)
 """The links of the full graph."""
+NO_JOBS = Jobs(NO_RUNS, NONE, NONE, NO_PLACES)
 BAND_ROWS = 32
 """Levels of less than half as many rows share a band with others; the pairs within it are summed
 one by one."""
@@ -44,6 +52,10 @@ class Bands:
     empty if the graph is full."""
     within: Jobs
     """The pairs that are left: within bands, or of small edges."""
+    has_several: NDArray[np.bool_]
+    """Whether a band has several levels, (start.size,)."""
+    ties: Jobs
+    """The pairs within levels of such bands, at a negative scale."""
 
     @property
     def between(self) -> Jobs:
@@ -53,7 +65,8 @@ class Bands:
         sizes[end] = 0.0
         rows = (self.start[end] - self.start[first]).astype(np.float64)
         pairs = 0.5 * (rows**2 - np.add.reduceat(sizes**2, first))
-        return Jobs(np.column_stack((first, end)), self.scale, pairs, self.start)
+        every = np.arange(first.size)
+        return Jobs(np.column_stack((first, end)), self.scale, pairs, self.start, query=every)
 
 
 def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None) -> Bands:
@@ -75,7 +88,9 @@ def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None)
     start[place] = levels.group_start[group[at]]
     start[query[1:] - 1] = levels.group_start[levels.query_group[queries + 1]]
     if levels.edges is not None:
-        return Bands(start, query, scale[queries], *_of_graph(levels, queries, group, place, scale))
+        links, within = _of_graph(levels, queries, group, place, scale)
+        none = np.zeros(start.size, dtype=bool)
+        return Bands(start, query, scale[queries], links, within, none, NO_JOBS)
     members = np.diff(at, append=group.size)
     several = members > 1
     first = group[at[several]]
@@ -84,8 +99,21 @@ def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None)
     rows = levels.group_start[groups[:, 1]] - levels.group_start[groups[:, 0]]
     squares = np.add.reduceat(sizes[group].astype(np.float64) ** 2, at)[several]
     pairs = 0.5 * (rows.astype(np.float64) ** 2 - squares)
-    within = Jobs(groups, scale[queries[of_query[at[several]]]], pairs, levels.group_start)
-    return Bands(start, query, scale[queries], FULL, within)
+    own = of_query[at[several]]
+    within = Jobs(groups, scale[queries[own]], pairs, levels.group_start, query=own)
+    has_several = np.zeros(start.size, dtype=bool)
+    has_several[place] = several
+    tied = np.flatnonzero(np.repeat(several, members) & (sizes[group] > 1))
+    ties = _ties(levels, group[tied], scale[queries[of_query[tied]]], of_query[tied])
+    return Bands(start, query, scale[queries], FULL, within, has_several, ties)
+
+
+def _ties(levels: Levels, groups: IntArray, scale: FloatArray, query: IntArray) -> Jobs:
+    """Return the pairs of rows of the same group, at a negative scale."""
+    start, end = levels.group_start[groups], levels.group_start[groups + 1]
+    pairs = 0.5 * (end - start) * (end - start - 1.0)
+    every = np.arange(levels.group_start[-1] + 1) if groups.size else NO_PLACES
+    return Jobs(np.column_stack((start, end)), -scale, pairs, every, query=query)
 
 
 def links_of(edges: IntArray, n_codes: int) -> Links:
@@ -139,4 +167,5 @@ def _of_graph(
     pairs = by_query(levels, small[:, 0], (sizes[small[:, 0]] * sizes[small[:, 1]]) * 1.0)
     some = np.flatnonzero(pairs)
     groups = np.column_stack((levels.query_group[some], levels.query_group[some + 1]))
-    return links, Jobs(groups, scale[some], pairs[some], *runs_of_edges(levels, small))
+    own = np.searchsorted(queries, some)
+    return links, Jobs(groups, scale[some], pairs[some], *runs_of_edges(levels, small), query=own)

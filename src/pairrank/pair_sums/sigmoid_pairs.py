@@ -64,6 +64,17 @@ class Jobs(NamedTuple):
     runs: IntArray = NO_RUNS
     """The places that a group is preferred to, (n_runs, 2). Without any it is preferred to all
     places of its job before it."""
+    query: IntArray = NO_PLACES
+    """The query of each job, ascending, where they are those of `Bands`."""
+
+    def of_queries(self, chosen: NDArray[np.bool_]) -> Jobs:
+        """Return the jobs of the chosen queries of `Bands`."""
+        if chosen.all():
+            return self
+        at = np.flatnonzero(chosen[self.query])
+        return self._replace(
+            groups=self.groups[at], scale=self.scale[at], pairs=self.pairs[at], query=self.query[at]
+        )
 
 
 class SigmoidPairs:
