@@ -25,8 +25,8 @@ FULL: Links = 4 * (NO_PLACES,)
 """The links of the full graph."""
 NO_JOBS = Jobs(NO_RUNS, NONE, NONE, NO_PLACES)
 BAND_ROWS = 32
-"""Levels of less than half as many rows share a band with others; the pairs within it are summed
-one by one."""
+"""Levels of less than half as many rows share a band with others, unless the levels of their query
+have as many on average; the pairs within it are summed one by one."""
 LARGE_EDGE = 2_000
 """Edges of at most this many pairs are summed pair by pair."""
 
@@ -35,9 +35,10 @@ LARGE_EDGE = 2_000
 class Bands:
     """The bands of some queries, lowest first, under the full graph; else their levels.
 
-    A band is a level of at least half of `BAND_ROWS` rows, or a run of successive smaller ones, of
-    fewer than 1.5 `BAND_ROWS` rows together. Under the full graph every band is compared with all
-    others of its query, under another one with those that `links` names.
+    In queries whose levels have at least half of `BAND_ROWS` rows on average, a band is a level. In
+    others it is a level of so many rows, or a run of successive smaller ones, of fewer than 1.5
+    `BAND_ROWS` rows. Under the full graph every band is compared with all others of its query, under
+    another one with those that `links` names.
     """
 
     start: IntArray
@@ -142,7 +143,9 @@ def _begin_bands(
     levels: Levels, group: IntArray, of_query: IntArray, least_rows: int
 ) -> NDArray[np.bool_]:
     """Return which of some groups are the first of a band."""
-    large = 2 * np.diff(levels.group_start)[group] >= least_rows
+    sizes, n_groups = np.diff(levels.group_start)[group], np.bincount(of_query)
+    few_levels = 2 * np.bincount(of_query, sizes) >= least_rows * n_groups
+    large = (2 * sizes >= least_rows) | few_levels[of_query]
     first = np.diff(of_query, prepend=-1) > 0
     start = levels.group_start[group]
     piece = start - np.repeat(start[first], np.diff(np.flatnonzero(first), append=group.size))
