@@ -37,8 +37,8 @@ class Bands:
 
     In queries whose levels have at least half of `BAND_ROWS` rows on average, a band is a level. In
     others it is a level of so many rows, or a run of successive smaller ones, of fewer than 1.5
-    `BAND_ROWS` rows. Under the full graph every band is compared with all others of its query, under
-    another one with those that `links` names.
+    `BAND_ROWS` rows. Under the full graph every band is compared with all others of its query,
+    under another one with those that `links` names.
     """
 
     start: IntArray

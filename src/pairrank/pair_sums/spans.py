@@ -16,12 +16,11 @@ from pairrank.pair_sums.profiles import COST, CURVATURE, PRODUCT_EPS, SIGMOID
 from pairrank.pair_sums.sigmoid_pairs import (
     NONE,
     Derivative,
-    Jobs,
     QuerySum,
     SigmoidPairs,
     batches,
 )
-from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, SpanTables, span_tables
+from pairrank.pair_sums.span_tables import LEAST, SpanTables, span_tables
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
