@@ -110,9 +110,10 @@ def meet(
     For order 1, the weight of lower bands is subtracted, which turns sums of S into gradients.
     query (n_queries + 1,): where the bands of each query begin, and links: the bands below and
     above, both as in `Bands`; the first band has the first moments. with_itself (all bands,):
-    whether a band is compared with itself too. tables, costs (n_tables, size, size): the
-    coefficients of k and of phi, [q, p] that of T_p(u_i) T_q(u_j); `costs` are used with
-    `with_value` only. scratch (3, at least all degrees). Costs O((bands + links) * degree^2).
+    whether a band is compared with itself too; two such neighbours have the same series. tables,
+    costs (n_tables, size, size): the coefficients of k and of phi, [q, p] that of T_p(u_i)
+    T_q(u_j); `costs` are used with `with_value` only. scratch (3, at least all degrees).
+    Costs O((bands + links) * degree^2).
     """
     total, first_band = 0.0, query[0]
     lower, both, found = scratch[0], scratch[1], scratch[2]
@@ -147,9 +148,14 @@ def meet(
                 for p in range(n):
                     value += found[p] * own[p]
             itself = 1.0 if with_itself[band] else 0.0
-            for p in range(n):
-                both[p] = out[p] + lower[p] + itself * own[p]
-            _times_table(both, table, n, out)
+            if itself and band > first and with_itself[band - 1]:
+                before = series[band - first_band - 1]
+                for p in range(n):
+                    out[p] = before[p]
+            else:
+                for p in range(n):
+                    both[p] = out[p] + lower[p] + itself * own[p]
+                _times_table(both, table, n, out)
             if n and order == 1:
                 out[0] -= lower[0]
             for p in range(n if is_full else 0):
@@ -186,13 +192,16 @@ def add_series(
                     b1 = c1 + x * b2 - b3
                     here[k], later[k] = c0 + x * b1 - b2, b1
             k_itself = at_zero if with_itself[piece_band[piece]] else 0.0
-            for k in range(n):
-                change = v[own[k]] - shift[at] if len(v) else 1.0
-                found = here[k] - u[k] * later[k] - k_itself * (w[k] * change)
-                found *= scale[at] * w[k]
-                if len(v):
-                    found = known[own[k]] * change - found
-                q[k] = found
-            for k in range(n):
-                if w[k] != 0.0:
-                    result[own[k]] += q[k]
+            if len(v):
+                for k in range(n):
+                    q[k] = v[own[k]] - shift[at]
+                for k in range(n):
+                    found = here[k] - u[k] * later[k] - k_itself * (w[k] * q[k])
+                    if w[k] != 0.0:
+                        result[own[k]] += known[own[k]] * q[k] - scale[at] * w[k] * found
+            else:
+                for k in range(n):
+                    q[k] = scale[at] * w[k] * (here[k] - u[k] * later[k] - k_itself * w[k])
+                for k in range(n):
+                    if w[k] != 0.0:
+                        result[own[k]] += q[k]

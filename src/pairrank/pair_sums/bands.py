@@ -14,6 +14,7 @@ from pairrank.pair_sums.sigmoid_pairs import (
     NONE,
     Jobs,
     by_query,
+    pairs_of_queries,
     runs_of_edges,
 )
 from pairrank.preferences import Levels
@@ -128,15 +129,19 @@ def links_of(edges: IntArray, n_codes: int) -> Links:
     )  # fmt: skip
 
 
-def cost_of_bands(levels: Levels) -> tuple[FloatArray, FloatArray]:
-    """Return the number of bands of each query, and of pairs within them, both (n_queries,)."""
-    every = np.flatnonzero(np.diff(levels.query_group))
-    n_bands, pairs = np.zeros((2, levels.n_queries))
-    if every.size:
-        bands = make_bands(levels, every)
-        n_bands[every] = np.diff(bands.query) - 1
-        pairs = by_query(levels, bands.within.groups[:, 0], bands.within.pairs)
-    return n_bands, pairs
+def cost_of_bands(levels: Levels, pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return about how many bands each query has, and pairs that they leave, both (n_queries,).
+
+    `pairs` (n_queries,) are all pairs.
+    """
+    n_levels, rows = np.diff(levels.query_group) * 1.0, np.diff(levels.query_start)
+    if levels.edges is None:
+        has_several = 2 * rows < BAND_ROWS * n_levels
+        n_bands = np.where(has_several, rows / BAND_ROWS, n_levels)
+        return n_bands, np.where(has_several, np.minimum(0.5 * BAND_ROWS * rows, pairs), 0.0)
+    sizes = np.diff(levels.group_start)
+    small = sizes[levels.edges[:, 0]] * sizes[levels.edges[:, 1]] <= LARGE_EDGE
+    return n_levels, pairs_of_queries(levels, levels.edges[small])
 
 
 def _begin_bands(

@@ -16,9 +16,11 @@ from pairrank.pair_sums.profiles import COST, CURVATURE, PRODUCT_EPS, SIGMOID
 from pairrank.pair_sums.sigmoid_pairs import (
     NONE,
     Derivative,
+    Jobs,
     QuerySum,
     SigmoidPairs,
     batches,
+    concatenated,
 )
 from pairrank.pair_sums.span_tables import LEAST, SpanTables, span_tables
 from pairrank.preferences import Levels
@@ -31,6 +33,9 @@ PLACES_A_BLOCK = 1 << 16
 """Queries of more rows are shared by threads, in blocks of about so many rows."""
 FEW_PAIRS = 1 << 17
 """Queries with at most so many pairs are summed pair by pair where their scores spread too far."""
+
+
+_Others = tuple[NDArray[np.bool_], tuple[list[QuerySum], list[SigmoidPairs]]]
 
 
 class Block(NamedTuple):
@@ -76,16 +81,18 @@ class SpannedQueries:
             self._blocks_of(first) if sizes[first] > PLACES_A_BLOCK else [self._block(first, stop)]
             for first, stop in _runs(sizes)
         ]
-        self._others: tuple[NDArray[np.bool_], tuple[list[QuerySum], list[QuerySum]]] | None = None
+        self._others: tuple[NDArray[np.bool_], tuple[list[QuerySum], list[SigmoidPairs]]] | None = (
+            None
+        )
         self._tables = {
             1: span_tables((SIGMOID[kind], COST[kind]), eps),
             2: span_tables((CURVATURE[kind],), max(eps, PRODUCT_EPS)),
         }
 
     @functools.cached_property
-    def within(self) -> SigmoidPairs:
-        """The pairs of rows of one band."""
-        return SigmoidPairs(self.levels, self.kind, self.bands.within)
+    def within(self) -> list[SigmoidPairs]:
+        """The pairs of rows of one band, if there are any."""
+        return self._pairs(self.bands.within)
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, and return the part of the value."""
@@ -225,15 +232,17 @@ class SpannedQueries:
         sizes[bands.query[1:] - 1] = 0
         whole = -(-sizes // vector) * vector
         band_start = np.cumsum(whole) - whole
-        place = np.arange(whole.sum()) - np.repeat(band_start, whole)
-        inside = place < np.repeat(sizes, whole)
-        laid = np.repeat(bands.start, whole) + np.where(inside, place, 0)
+        laid = np.repeat(bands.start - band_start, whole)
+        laid += np.arange(laid.size)
+        of_added, added = concatenated(whole - sizes)
+        added += (band_start + sizes)[of_added]
+        laid[added] = bands.start[of_added]
         self._rows = levels.row_of[laid].view(np.uint32)
-        self._weight = np.where(inside, 1.0 if levels.weight is None else levels.weight[laid], 0.0)
+        self._weight = np.ones(laid.size) if levels.weight is None else levels.weight[laid]
+        self._weight[added] = 0.0
         n_pieces = -(-whole // spans.PIECE)
-        band = np.repeat(np.arange(whole.size), n_pieces)
-        piece = np.arange(band.size) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-        self._piece_start = np.append(band_start[band] + piece * spans.PIECE, whole.sum())
+        band, piece = concatenated(n_pieces)
+        self._piece_start = np.append(band_start[band] + piece * spans.PIECE, laid.size)
         self._piece_band = band
         self._query_piece = np.searchsorted(band, bands.query)
         self._alone = np.zeros(bands.start.size, dtype=bool)
@@ -244,15 +253,15 @@ class SpannedQueries:
         if self._others is None or not np.array_equal(self._others[0], wide):
             self._others = wide, (self._sums_of_wide(wide), self._left_of_curvature(wide))
         sums, left = self._others[1]
-        return [*sums, *(left if order == 2 else [self.within])]
+        return [*sums, *(left if order == 2 else self.within)]
 
-    def _left_of_curvature(self, wide: NDArray[np.bool_]) -> list[QuerySum]:
+    def _left_of_curvature(self, wide: NDArray[np.bool_]) -> list[SigmoidPairs]:
         """Return the pairs to take off, and those within the bands of wide queries."""
         if self.bands.links[1].size:
-            return [self.within]
-        jobs = [self.bands.ties.of_queries(~wide)]
-        if wide.any():
-            jobs.append(self.bands.within.of_queries(wide))
+            return self.within
+        return self._pairs(self.bands.ties.of_queries(~wide), self.bands.within.of_queries(wide))
+
+    def _pairs(self, *jobs: Jobs) -> list[SigmoidPairs]:
         return [SigmoidPairs(self.levels, self.kind, each) for each in jobs if len(each.groups)]
 
     def _sums_of_wide(self, wide: NDArray[np.bool_]) -> list[QuerySum]:
@@ -261,8 +270,7 @@ class SpannedQueries:
         if queries.size and self.bands.links[1].size == 0:
             jobs = self.bands.between
             few = jobs.pairs <= FEW_PAIRS
-            if few[queries].any():
-                parts.append(SigmoidPairs(self.levels, self.kind, jobs.of_queries(wide & few)))
+            parts += self._pairs(jobs.of_queries(wide & few))
             queries = np.flatnonzero(wide & ~few)
         if queries.size:
             from pairrank.pair_sums.boxes import BoxedQueries

@@ -46,7 +46,8 @@ class BeaulieuQueries:
         """Add to `gradient`, and return the part of the value."""
         for query, scale in enumerate(self._bands.scale):
             self._add_query(query, float(scale), scores, gradient)
-        self._spanned.within.value_and_gradient(scores, gradient)
+        for part in self._spanned.within:
+            part.value_and_gradient(scores, gradient)
         return self._spanned.value_and_gradient(scores, np.zeros(scores.size))
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
