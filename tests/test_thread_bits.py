@@ -71,7 +71,7 @@ def small_blocks(monkeypatch):
         ("pairrank.estimators._descent", "_LINE_ROWS", 300),
         ("pairrank.preferences._codes", "ROWS_A_BLOCK", 50),
         (sorted_sums, "ROWS_PER_PART", 30),
-        (spans, "ROWS_A_BATCH", 30),
+        (spans, "PLACES_A_BATCH", 30),
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),
         (box_sum, "ROWS_A_BLOCK", 50),
         (box_sum, "_POINTS_PER_ENTRY", 0),

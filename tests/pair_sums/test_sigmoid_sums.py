@@ -249,11 +249,10 @@ def test_work_in_batches_adds_up_to_the_same(graph, weighted, monkeypatch):
 
 
 def test_a_long_chain_of_few_pairs_is_one_piece_of_work(monkeypatch):
-    """Each piece looks at every row of its query, so that many would cost the rows squared."""
     monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 100_000)
     levels = Levels.build(np.arange(2000) // 25 * 1.0, graph="chain")
     (part,) = bind(Logistic(), levels, pair_sum="direct")._parts
-    assert len(part.parts) == 1
+    assert len(part.batches) == 1
 
 
 @pytest.mark.parametrize("loss", ["logistic", "probit"])

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.sigmoid_pairs import NO_PLACES, Jobs, by_query, runs_of_edges
+from pairrank.pair_sums.sigmoid_pairs import (
+    NO_PLACES,
+    NO_RUNS,
+    NONE,
+    Jobs,
+    by_query,
+    pairs_of_queries,
+    runs_of_edges,
+)
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -16,9 +24,10 @@ Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
 FULL: Links = 4 * (NO_PLACES,)
 """The links of the full graph."""
+NO_JOBS = Jobs(NO_RUNS, NONE, NONE, NO_PLACES)
 BAND_ROWS = 32
-"""Levels of less than half as many rows share a band with others; the pairs within it are summed
-one by one."""
+"""Levels of less than half as many rows share a band with others, unless the levels of their query
+have as many on average; the pairs within it are summed one by one."""
 LARGE_EDGE = 2_000
 """Edges of at most this many pairs are summed pair by pair."""
 
@@ -27,9 +36,10 @@ LARGE_EDGE = 2_000
 class Bands:
     """The bands of some queries, lowest first, under the full graph; else their levels.
 
-    A band is a level of at least half of `BAND_ROWS` rows, or a run of successive smaller ones, of
-    fewer than 1.5 `BAND_ROWS` rows together. Under the full graph every band is compared with all
-    others of its query, under another one with those that `links` names.
+    In queries whose levels have at least half of `BAND_ROWS` rows on average, a band is a level. In
+    others it is a level of so many rows, or a run of successive smaller ones, of fewer than 1.5
+    `BAND_ROWS` rows. Under the full graph every band is compared with all others of its query,
+    under another one with those that `links` names.
     """
 
     start: IntArray
@@ -44,6 +54,10 @@ class Bands:
     empty if the graph is full."""
     within: Jobs
     """The pairs that are left: within bands, or of small edges."""
+    has_several: NDArray[np.bool_]
+    """Whether a band has several levels, (start.size,)."""
+    ties: Jobs
+    """The pairs within levels of such bands, at a negative scale."""
 
     @property
     def between(self) -> Jobs:
@@ -53,7 +67,8 @@ class Bands:
         sizes[end] = 0.0
         rows = (self.start[end] - self.start[first]).astype(np.float64)
         pairs = 0.5 * (rows**2 - np.add.reduceat(sizes**2, first))
-        return Jobs(np.column_stack((first, end)), self.scale, pairs, self.start)
+        every = np.arange(first.size)
+        return Jobs(np.column_stack((first, end)), self.scale, pairs, self.start, query=every)
 
 
 def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None) -> Bands:
@@ -75,7 +90,9 @@ def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None)
     start[place] = levels.group_start[group[at]]
     start[query[1:] - 1] = levels.group_start[levels.query_group[queries + 1]]
     if levels.edges is not None:
-        return Bands(start, query, scale[queries], *_of_graph(levels, queries, group, place, scale))
+        links, within = _of_graph(levels, queries, group, place, scale)
+        none = np.zeros(start.size, dtype=bool)
+        return Bands(start, query, scale[queries], links, within, none, NO_JOBS)
     members = np.diff(at, append=group.size)
     several = members > 1
     first = group[at[several]]
@@ -84,8 +101,21 @@ def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None)
     rows = levels.group_start[groups[:, 1]] - levels.group_start[groups[:, 0]]
     squares = np.add.reduceat(sizes[group].astype(np.float64) ** 2, at)[several]
     pairs = 0.5 * (rows.astype(np.float64) ** 2 - squares)
-    within = Jobs(groups, scale[queries[of_query[at[several]]]], pairs, levels.group_start)
-    return Bands(start, query, scale[queries], FULL, within)
+    own = of_query[at[several]]
+    within = Jobs(groups, scale[queries[own]], pairs, levels.group_start, query=own)
+    has_several = np.zeros(start.size, dtype=bool)
+    has_several[place] = several
+    tied = np.flatnonzero(np.repeat(several, members) & (sizes[group] > 1))
+    ties = _ties(levels, group[tied], scale[queries[of_query[tied]]], of_query[tied])
+    return Bands(start, query, scale[queries], FULL, within, has_several, ties)
+
+
+def _ties(levels: Levels, groups: IntArray, scale: FloatArray, query: IntArray) -> Jobs:
+    """Return the pairs of rows of the same group, at a negative scale."""
+    start, end = levels.group_start[groups], levels.group_start[groups + 1]
+    pairs = 0.5 * (end - start) * (end - start - 1.0)
+    every = np.arange(levels.group_start[-1] + 1) if groups.size else NO_PLACES
+    return Jobs(np.column_stack((start, end)), -scale, pairs, every, query=query)
 
 
 def links_of(edges: IntArray, n_codes: int) -> Links:
@@ -99,22 +129,28 @@ def links_of(edges: IntArray, n_codes: int) -> Links:
     )  # fmt: skip
 
 
-def cost_of_bands(levels: Levels) -> tuple[FloatArray, FloatArray]:
-    """Return the number of bands of each query, and of pairs within them, both (n_queries,)."""
-    every = np.flatnonzero(np.diff(levels.query_group))
-    n_bands, pairs = np.zeros((2, levels.n_queries))
-    if every.size:
-        bands = make_bands(levels, every)
-        n_bands[every] = np.diff(bands.query) - 1
-        pairs = by_query(levels, bands.within.groups[:, 0], bands.within.pairs)
-    return n_bands, pairs
+def cost_of_bands(levels: Levels, pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return about how many bands each query has, and pairs that they leave, both (n_queries,).
+
+    `pairs` (n_queries,) are all pairs.
+    """
+    n_levels, rows = np.diff(levels.query_group) * 1.0, np.diff(levels.query_start)
+    if levels.edges is None:
+        has_several = 2 * rows < BAND_ROWS * n_levels
+        n_bands = np.where(has_several, rows / BAND_ROWS, n_levels)
+        return n_bands, np.where(has_several, np.minimum(0.5 * BAND_ROWS * rows, pairs), 0.0)
+    sizes = np.diff(levels.group_start)
+    small = sizes[levels.edges[:, 0]] * sizes[levels.edges[:, 1]] <= LARGE_EDGE
+    return n_levels, pairs_of_queries(levels, levels.edges[small])
 
 
 def _begin_bands(
     levels: Levels, group: IntArray, of_query: IntArray, least_rows: int
 ) -> NDArray[np.bool_]:
     """Return which of some groups are the first of a band."""
-    large = 2 * np.diff(levels.group_start)[group] >= least_rows
+    sizes, n_groups = np.diff(levels.group_start)[group], np.bincount(of_query)
+    few_levels = 2 * np.bincount(of_query, sizes) >= least_rows * n_groups
+    large = (2 * sizes >= least_rows) | few_levels[of_query]
     first = np.diff(of_query, prepend=-1) > 0
     start = levels.group_start[group]
     piece = start - np.repeat(start[first], np.diff(np.flatnonzero(first), append=group.size))
@@ -139,4 +175,5 @@ def _of_graph(
     pairs = by_query(levels, small[:, 0], (sizes[small[:, 0]] * sizes[small[:, 1]]) * 1.0)
     some = np.flatnonzero(pairs)
     groups = np.column_stack((levels.query_group[some], levels.query_group[some + 1]))
-    return links, Jobs(groups, scale[some], pairs[some], *runs_of_edges(levels, small))
+    own = np.searchsorted(queries, some)
+    return links, Jobs(groups, scale[some], pairs[some], *runs_of_edges(levels, small), query=own)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.pair_sums.bands import cost_of_bands
-from pairrank.pair_sums.sigmoid_pairs import pairs_of_queries
 from pairrank.preferences import Levels
 
 PAIR, ROW = (1.0, 4.5), 15.0
@@ -21,15 +21,10 @@ EXACT = 1.3
 """The speed-up that a series needs over pairs, which are exact."""
 
 
-def direct_cost(levels: Levels, kind: int) -> FloatArray:
-    """Return the approximate nanoseconds of each query pair by pair, (n_queries,)."""
-    pair = PAIR[kind] if levels.weight is None else PAIR[1]
-    return pair * pairs_of_queries(levels) + ROW * np.diff(levels.query_start)
-
-
-def spanned_cost(levels: Levels, kind: int) -> FloatArray:
-    """Return the approximate nanoseconds of each query by a series, (n_queries,)."""
-    n_bands, left = cost_of_bands(levels)
+def series_pay(levels: Levels, kind: int, pairs: FloatArray) -> NDArray[np.bool_]:
+    """Return the queries that take less time by a series; `pairs`: of each query, (n_queries,)."""
+    n_bands, left = cost_of_bands(levels, pairs)
     pair = PAIR[kind] if levels.weight is None else PAIR[1]
     rows = np.diff(levels.query_start)
-    return SPANNED_BAND * n_bands + SPANNED_ROW * rows + pair * left
+    series = SPANNED_BAND * n_bands + SPANNED_ROW * rows + pair * left
+    return np.asarray(EXACT * series < pair * pairs + ROW * rows)

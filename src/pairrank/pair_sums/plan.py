@@ -118,10 +118,11 @@ def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArr
     from pairrank.pair_sums import costs
     from pairrank.pair_sums.sigmoid_pairs import pairs_of_queries
 
-    with_pairs = pairs_of_queries(levels) > 0.0
+    pairs = pairs_of_queries(levels)
+    with_pairs = pairs > 0.0
     if pair_sum != "auto":
         return {pair_sum: np.flatnonzero(with_pairs)}
-    in_spans = costs.EXACT * costs.spanned_cost(levels, kind) < costs.direct_cost(levels, kind)
+    in_spans = costs.series_pay(levels, kind, pairs)
     return {
         "direct": np.flatnonzero(with_pairs & ~in_spans),
         "spans": np.flatnonzero(with_pairs & in_spans),

@@ -9,7 +9,7 @@ import numpy as np
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.compiled.sigmoid import LOGISTIC
 from pairrank.pair_sums.plan import bind
-from pairrank.pair_sums.sigmoid_pairs import NONE, SigmoidPairs, jobs_of_queries, pairs_of_queries
+from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs, jobs_of_queries, pairs_of_queries
 from pairrank.preferences import Levels
 
 FEW_PAIRS = 1 << 19
@@ -29,7 +29,7 @@ def logistic_costs(levels: Levels, scores: FloatArray, loss: PairLoss, eps: floa
     few = np.flatnonzero((n_pairs > 0.0) & (n_pairs <= FEW_PAIRS))
     costs = np.zeros(levels.n_queries)
     pairs = SigmoidPairs(levels, LOGISTIC, jobs_of_queries(levels, few))
-    costs[few] = pairs.add(1, scores, NONE, np.zeros(scores.size))
+    costs[few] = pairs.costs(scores, np.zeros(scores.size))
     for query in np.flatnonzero(n_pairs > FEW_PAIRS).tolist():
         rows = slice(*levels.query_start[query : query + 2].tolist())
         n_rows = rows.stop - rows.start

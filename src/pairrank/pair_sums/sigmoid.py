@@ -41,7 +41,7 @@ class SigmoidSum(BoundSum):
             for name, chosen in self.queries.items()
             if name != "direct"
         }
-        jobs += [bands.within for bands in self._bands.values()]
+        jobs += [bands.within for name, bands in self._bands.items() if name == "boxes"]
         self._pairs = [SigmoidPairs(levels, kind, each) for each in jobs if len(each.groups)]
         self._bind_parts()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.compiled.sigmoid_pairs import VECTOR, add_pairs
+from pairrank.compiled import sigmoid_pairs as kernels
+from pairrank.compiled.sigmoid import LOGISTIC
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -64,13 +66,32 @@ class Jobs(NamedTuple):
     runs: IntArray = NO_RUNS
     """The places that a group is preferred to, (n_runs, 2). Without any it is preferred to all
     places of its job before it."""
+    query: IntArray = NO_PLACES
+    """The query of each job, ascending, where they are those of `Bands`."""
+
+    def of_queries(self, chosen: NDArray[np.bool_]) -> Jobs:
+        """Return the jobs of the chosen queries of `Bands`."""
+        if chosen.all():
+            return self
+        at = np.flatnonzero(chosen[self.query])
+        return self._replace(
+            groups=self.groups[at], scale=self.scale[at], pairs=self.pairs[at], query=self.query[at]
+        )
+
+
+class Placed(NamedTuple):
+    """The scores of some jobs by place; see `pairrank.compiled.sigmoid_pairs`."""
+
+    scores: FloatArray
+    exponentials: FloatArray
+    near: NDArray[np.bool_]
 
 
 class SigmoidPairs:
     """The pairs of some jobs, O(pairs) per evaluation.
 
-    Threads share the jobs. A job of very many pairs is cut into parts, between which an interrupt
-    is seen.
+    The pairs are cut into tiles of up to 64 winners and 450 losers. Threads share the jobs, unless
+    one has very many pairs: then an interrupt is seen between batches of tiles.
 
     The rounding of a row's gradient is about 2e-15 of the weight of its pairs, or 1e-14 where
     logistic scores spread by hundreds. That of the value is the same part of the weight of all
@@ -83,60 +104,155 @@ class SigmoidPairs:
     """
 
     def __init__(self, levels: Levels, kind: int, jobs: Jobs) -> None:
-        self._levels, self._kind, self.jobs = levels, kind, jobs
-        self._win, self._lose = (NONE if side is None else side for side in levels.sides)
-        start, end = jobs.group_start[jobs.groups].T
-        self.parts, self.job_of_part = _parts(jobs, start, end)
-        self._start, self._end = start[self.job_of_part], end[self.job_of_part]
-        self._is_cut = len(self.parts) > len(jobs.groups)
-        work = (jobs.pairs + (end - start))[self.job_of_part]
-        self.batches = batches(work, PAIRS_AT_ONCE if self._is_cut else PAIRS_A_THREAD)
+        self._row_of, self._kind, self.jobs = levels.row_of, kind, jobs
+        self._size = int(levels.group_start[-1]) + kernels.VECTOR
+        win, lose = levels.sides
+        self._win = self._padded(win)
+        self._lose = self._win if lose is win else self._padded(lose)
+        self._is_weighted = win is not None
+        self._ranges = jobs.group_start[jobs.groups]
+        self._cut_into_tiles()
+        rows = np.diff(self._ranges, axis=1).ravel()
+        self._job_batches = batches(jobs.pairs + rows, PAIRS_A_THREAD)
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, and return the part of the value."""
-        scale = self.jobs.scale[self.job_of_part]
-        return float(np.sum(self.add(1, scores, NONE, gradient) * scale))
+        return float(np.sum(self.costs(scores, gradient) * self.jobs.scale))
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
-        """Return the derivatives of this order; the scores must not change."""
-        return [PairDerivative(self, order, scores)]
+        """Return the derivatives of this order."""
+        return [PairDerivative(self, order, self._place(scores))]
 
-    def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> FloatArray:
-        """Do what `add_pairs` does; return the costs of the parts of jobs."""
-        levels, jobs = self._levels, self.jobs
-        costs = np.zeros(len(self.parts))
+    def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Add to `gradient`; return the values of the jobs without their scale, (n_jobs,)."""
+        s, a, near = self._place(scores)
+        if self._is_weighted:
+            near = np.zeros_like(near)
+        costs, (own, others) = np.zeros(near.size), np.zeros((2, self._size))
 
-        def add_batch(batch: slice) -> None:
-            lowest, end = self._start[batch].min(), self._end[batch].max()
-            size = end - lowest + VECTOR
-            work, ends = np.empty((8, size)), np.empty(size, dtype=np.int64)
-            add_pairs(
-                self._kind, order, self.parts[batch], jobs.scale[self.job_of_part[batch]],
-                jobs.group_start, jobs.run_start, jobs.runs, levels.row_of, scores, self._win,
-                self._lose, v, lowest, work, ends, costs[batch], result,
+        def add(jobs: slice, tile_start: IntArray) -> None:
+            held, some = np.zeros(kernels.COLUMNS + kernels.VECTOR), near[jobs]
+            pairs = tile_start, self.tiles, self._ends
+            if some.any():
+                kernels.near_gradients(some, *pairs, s, a, own, others, held, costs[jobs])
+            if not some.all():
+                kernels.gradients(
+                    self._kind, some, *pairs, s, self._win, self._lose, own, others, held,
+                    costs[jobs],
+                )  # fmt: skip
+
+        self._for_batches(add)
+        self._settle(1.0, own, others, gradient)
+        return costs
+
+    def add_products(
+        self, order: int, placed: Placed, v: FloatArray | None, result: FloatArray
+    ) -> None:
+        """Add to each row the sum of k (v_i - v_j), or of k alone; see `Derivative`."""
+        s, a, near = placed
+        laid, own, others = np.zeros((3, self._size))
+        if v is not None:
+            self._gather(v, laid)
+        how = order, 0.0 if v is not None else 1.0
+
+        def add(jobs: slice, tile_start: IntArray) -> None:
+            held, some = np.zeros(kernels.COLUMNS + kernels.VECTOR), near[jobs]
+            pairs = some, tile_start, self.tiles, self._ends
+            sides = self._win, self._lose, laid, own, others, held
+            if some.any():
+                kernels.near_products(*how, *pairs, a, *sides)
+            if not some.all():
+                kernels.products(self._kind, *how, *pairs, s, *sides)
+
+        self._for_batches(add)
+        self._settle(-1.0 if order == 2 and v is not None else 1.0, own, others, result)
+
+    def _place(self, scores: FloatArray) -> Placed:
+        s, a = np.zeros((2, self._size))
+        near = np.zeros(len(self._ranges), dtype=bool)
+        self._gather(scores, s)
+        if self._kind == LOGISTIC:
+            threads.run(
+                lambda jobs: kernels.exponentials(self._ranges[jobs], s, a, near[jobs]),
+                self._job_batches,
+            )
+        return Placed(s, a, near)
+
+    def _gather(self, values: FloatArray, out: FloatArray) -> None:
+        threads.run(
+            lambda jobs: kernels.gather(self._ranges[jobs], self._row_of, values, out),
+            self._job_batches,
+        )
+
+    def _settle(self, sign: float, own: FloatArray, others: FloatArray, result: FloatArray) -> None:
+        def settle(jobs: slice) -> None:
+            kernels.settle(
+                self._ranges[jobs], self.jobs.scale[jobs], sign, self._row_of, self._win,
+                self._lose, own, others, result,
             )  # fmt: skip
+
+        threads.run(settle, self._job_batches)
+
+    def _for_batches(self, add: Callable[[slice, IntArray], None]) -> None:
+        """Do this for all tiles, given some jobs and where the tiles of each begin and end."""
+
+        def one(batch: tuple[slice, IntArray]) -> None:
+            add(*batch)
 
         if self._is_cut:
             for batch in self.batches:
-                add_batch(batch)
+                one(batch)
         else:
-            threads.run(add_batch, self.batches)
-        return costs
+            threads.run(one, self.batches)
+
+    def _padded(self, weight: FloatArray | None) -> FloatArray:
+        result = np.ones(self._size)
+        if weight is not None:
+            result[: weight.size] = weight
+        return result
+
+    def _cut_into_tiles(self) -> None:
+        """Set the tiles, and their batches: some jobs, and where the tiles of each begin."""
+        jobs = self.jobs
+        winners, losers, of_job = _rectangles(jobs, self._ranges)
+        self._ends = _ends(jobs, self._size)
+        n_rows, n_columns = (
+            -(-np.diff(side, axis=1).ravel() // size)
+            for side, size in ((winners, kernels.ROWS), (losers, kernels.COLUMNS))
+        )
+        at, tile = concatenated(n_rows * n_columns)
+        begin = winners[at, 0] + kernels.ROWS * (tile % n_rows[at])
+        low = losers[at, 0] + kernels.COLUMNS * (tile // n_rows[at])
+        end = np.minimum(begin + kernels.ROWS, winners[at, 1])
+        high = np.minimum(low + kernels.COLUMNS, losers[at, 1])
+        reached = np.minimum(self._ends[end - 1], high) - low
+        some = reached > 0
+        self.tiles = np.column_stack((begin, end, low, high))[some]
+        tile_start = np.searchsorted(of_job[at[some]], np.arange(len(jobs.groups) + 1))
+        self._is_cut = bool((jobs.pairs > PAIRS_AT_ONCE).any())
+        if self._is_cut:
+            cuts = batches(((end - begin) * reached)[some], PAIRS_AT_ONCE)
+        else:
+            cuts = [
+                slice(tile_start[batch.start], tile_start[batch.stop])
+                for batch in batches(jobs.pairs, PAIRS_A_THREAD)
+            ]
+        self.batches = [_batch(tile_start, cut) for cut in cuts]
 
 
 class PairDerivative:
     """The derivatives of `SigmoidPairs` at fixed scores."""
 
-    def __init__(self, owner: SigmoidPairs, order: int, scores: FloatArray) -> None:
-        self._owner, self._order, self._scores = owner, order, scores
+    def __init__(self, owner: SigmoidPairs, order: int, placed: Placed) -> None:
+        self._owner, self._order, self._placed = owner, order, placed
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the sums of k (v_i - v_j)."""
-        self._owner.add(self._order, self._scores, v, result)
+        self._owner.add_products(self._order, self._placed, v, result)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k."""
-        self._owner.add(self._order, self._scores, NONE, result)
+        self._owner.add_products(self._order, self._placed, None, result)
 
 
 def jobs_of_queries(levels: Levels, queries: IntArray) -> Jobs:
@@ -196,13 +312,35 @@ def batches(work: FloatArray | IntArray, size: float) -> list[slice]:
     return list(map(slice, [0, *ends[:-1].tolist()], ends.tolist()))
 
 
-def _parts(jobs: Jobs, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the parts of jobs as `add_pairs` takes them, (n_parts, 4), and the job of each."""
-    sizes = end - start
-    n_parts = np.clip(np.ceil(jobs.pairs / PAIRS_AT_ONCE), 1, np.maximum(sizes, 1)).astype(np.int64)
-    of_job = np.repeat(np.arange(sizes.size), n_parts)
-    part = np.arange(of_job.size) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-    step = -(-sizes // n_parts)[of_job]
-    begin = start[of_job] + part * step
-    rows = np.column_stack((begin, np.minimum(begin + step, end[of_job])))
-    return np.ascontiguousarray(np.hstack((jobs.groups[of_job], rows))), of_job
+def concatenated(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the owner of each of some things, and its place among those of its owner."""
+    owner = np.repeat(np.arange(counts.size), counts)
+    return owner, np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _rectangles(jobs: Jobs, ranges: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return ranges of winners and of losers, both (n, 2), and the job of each, ascending."""
+    if not len(jobs.runs):
+        losers = np.column_stack((ranges[:, 0], jobs.group_start[jobs.groups[:, 1] - 1]))
+        return ranges, losers, np.arange(len(ranges))
+    job, group = concatenated(np.diff(jobs.groups, axis=1).ravel())
+    group += jobs.groups[job, 0]
+    at, run = concatenated(np.diff(jobs.run_start)[group])
+    winners = np.column_stack((jobs.group_start[group], jobs.group_start[group + 1]))
+    return winners[at], jobs.runs[run + jobs.run_start[group[at]]], job[at]
+
+
+def _ends(jobs: Jobs, size: int) -> IntArray:
+    """Return where the losers of each row end, where rows are preferred to all groups before."""
+    result = np.full(size, size)
+    if not len(jobs.runs) and jobs.group_start.size:
+        start = jobs.group_start
+        result[start[0] : start[-1]] = np.repeat(start[:-1], np.diff(start))
+    return result
+
+
+def _batch(tile_start: IntArray, tiles: slice) -> tuple[slice, IntArray]:
+    """Return the jobs of some tiles, and where the tiles of each begin, and the end."""
+    first = int(np.searchsorted(tile_start, tiles.start, side="right")) - 1
+    stop = int(np.searchsorted(tile_start, tiles.stop, side="left"))
+    return slice(first, stop), np.clip(tile_start[first : stop + 1], tiles.start, tiles.stop)

@@ -21,7 +21,7 @@ ERFC_SCALE = PROBIT_SCALE * math.sqrt(0.5)
 
 
 class BeaulieuQueries:
-    """The part of a probit pair sum whose gradient goes by Beaulieu's series.
+    """The part of a probit pair sum whose gradient goes by Beaulieu's series between bands.
 
     A row's gradient is sums of erfc over the rows that it is compared with (E- and E+ of the paper,
     Section 4), by `SeriesSum.merged_at`: two bands that are compared give one sum to each of their
@@ -46,6 +46,8 @@ class BeaulieuQueries:
         """Add to `gradient`, and return the part of the value."""
         for query, scale in enumerate(self._bands.scale):
             self._add_query(query, float(scale), scores, gradient)
+        for part in self._spanned.within:
+            part.value_and_gradient(scores, gradient)
         return self._spanned.value_and_gradient(scores, np.zeros(scores.size))
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
