@@ -11,6 +11,7 @@ import pytest
 
 from block_sources import cut
 from pairrank import ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank
+from pairrank.exceptions import PairrankError
 
 pytestmark = pytest.mark.numeric
 
@@ -188,8 +189,13 @@ def test_blocks_beyond_the_sample_end_where_memory_ends(name, layout):
     if layout == "sorted":
         order = np.argsort(qid, kind="stable")
         X, y, qid = X[order], y[order], qid[order]
+    blocks = cut([20_000, 20_001, 50_000], X, y, qid)
+    if "real labels" in name and layout != "sorted":  # too many tables of moments would travel
+        with pytest.raises(PairrankError, match="fit on rows in memory, which needs"):
+            ranker.fit(blocks)
+        return
     wanted = type(ranker)(**ranker.get_params()).fit(X, y, qid=qid)
-    found = ranker.fit(cut([20_000, 20_001, 50_000], X, y, qid))
+    found = ranker.fit(blocks)
     assert (found.n_pairs_, found.n_queries_) == (wanted.n_pairs_, wanted.n_queries_)
     if name in ("hinge", "hull"):
         assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-3)

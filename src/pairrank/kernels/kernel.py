@@ -159,7 +159,7 @@ class KernelColumns:
 
     def _called(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
         """Return a function's values, tile by tile."""
-        tiles = []
+        tiles = [np.empty((0, self.n_landmarks))]
         for start in range(0, X.shape[0], _TILE_ROWS):
             rows = np.arange(start, start + _TILE_ROWS)
             tiles.append(self._tile(function, X[np.minimum(rows, X.shape[0] - 1)]))

@@ -21,12 +21,14 @@ def rows():
     return X, np.digitize(utility, [-1.0, 1.0])
 
 
-_SORTED = 8 + 4 + 3 * 8 + 8
-"""Sorted scores and their rows, the lines of a merge, and the gradient in sorted order."""
+_SUMS = 8 + 8 + 2 * 8 + 8
+"""Scores in the layout, weights, the sums of winners and of losers, and the gradient."""
+_MERGED = 4 + 4 + 2 * 8 + 8
+"""Of each row of a merge: its place and position, its score and weight, two sums of its half."""
 _SCORES = 8 + 8 + 8
 """Scores of the best weights and of a trial, and the gradient by the scores."""
-_LAYOUT, _CODES, _POSITIONS = 4, 4, 4
-"""Levels' rows, the levels of the cells, and at most one position per row of two levels."""
+_LAYOUT = 4 + 8
+"""Levels' rows, and labels in float64."""
 _DIFFERENCES = 8 + 8
 """Labels less the first one, and the residuals of a trial."""
 
@@ -36,11 +38,11 @@ _DIFFERENCES = 8 + 8
     [
         (
             RankSVM(loss="hinge", tol=0.01, pair_sum="sorted"),
-            _SORTED + _SCORES + _LAYOUT + _POSITIONS,
+            _SUMS + _MERGED + _SCORES + _LAYOUT,
         ),
         (
             SVRank(n=1, tol=0.01),
-            _SORTED + _SCORES + _LAYOUT + _CODES + 2 * _POSITIONS + _DIFFERENCES,
+            _SUMS + 2 * _MERGED + _SCORES + _LAYOUT + _DIFFERENCES,
         ),
     ],
     ids=["hinge", "tube"],
