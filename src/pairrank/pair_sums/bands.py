@@ -28,6 +28,8 @@ NO_JOBS = Jobs(NO_RUNS, NONE, NONE, NO_PLACES)
 BAND_ROWS = 32
 """Levels of less than half as many rows share a band with others, unless the levels of their query
 have as many on average; the pairs within it are summed one by one."""
+GREATEST_SHARE = 7.0 / 8.0
+"""The part of its query's weight from which a level is heavy."""
 LARGE_EDGE = 2_000
 """Edges of at most this many pairs are summed pair by pair."""
 
@@ -54,10 +56,12 @@ class Bands:
     empty if the graph is full."""
     within: Jobs
     """The pairs that are left: within bands, or of small edges."""
-    has_several: NDArray[np.bool_]
-    """Whether a band has several levels, (start.size,)."""
+    meets_itself: NDArray[np.bool_]
+    """Whether a band has several levels, none of which is heavy, (start.size,)."""
+    is_even: NDArray[np.bool_]
+    """Whether all bands of several levels of a query meet themselves, (n_queries,)."""
     ties: Jobs
-    """The pairs within levels of such bands, at a negative scale."""
+    """The pairs within levels of bands of several levels, at a negative scale."""
 
     @property
     def between(self) -> Jobs:
@@ -92,7 +96,8 @@ def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None)
     if levels.edges is not None:
         links, within = _of_graph(levels, queries, group, place, scale)
         none = np.zeros(start.size, dtype=bool)
-        return Bands(start, query, scale[queries], links, within, none, NO_JOBS)
+        uneven = np.zeros(queries.size, dtype=bool)
+        return Bands(start, query, scale[queries], links, within, none, uneven, NO_JOBS)
     members = np.diff(at, append=group.size)
     several = members > 1
     first = group[at[several]]
@@ -103,11 +108,28 @@ def make_bands(levels: Levels, queries: IntArray, least_rows: int | None = None)
     pairs = 0.5 * (rows.astype(np.float64) ** 2 - squares)
     own = of_query[at[several]]
     within = Jobs(groups, scale[queries[own]], pairs, levels.group_start, query=own)
-    has_several = np.zeros(start.size, dtype=bool)
-    has_several[place] = several
-    tied = np.flatnonzero(np.repeat(several, members) & (sizes[group] > 1))
+    shared = np.repeat(several, members)
+    is_even = ~_has_heavy(levels, group, of_query, shared)
+    meets_itself = np.zeros(start.size, dtype=bool)
+    meets_itself[place] = several & is_even[of_query[at]]
+    tied = np.flatnonzero(shared & (sizes[group] > 1))
     ties = _ties(levels, group[tied], scale[queries[of_query[tied]]], of_query[tied])
-    return Bands(start, query, scale[queries], FULL, within, has_several, ties)
+    return Bands(start, query, scale[queries], FULL, within, meets_itself, is_even, ties)
+
+
+def _has_heavy(
+    levels: Levels, group: IntArray, of_query: IntArray, shared: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which queries have a heavy level among those that share bands.
+
+    The errors of a sum over all rows are in proportion to their weight, and must be small beside
+    the weight of the other levels.
+    """
+    weight = np.diff(levels.group_start)[group].astype(np.float64)
+    if levels.weight is not None:
+        weight = np.add.reduceat(levels.weight, levels.group_start[:-1])[group]
+    heavy = shared & (weight > GREATEST_SHARE * np.bincount(of_query, weight)[of_query])
+    return np.bincount(of_query, heavy) > 0
 
 
 def _ties(levels: Levels, groups: IntArray, scale: FloatArray, query: IntArray) -> Jobs:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.compiled import spans
-from pairrank.pair_sums.bands import Bands
+from pairrank.pair_sums.bands import GREATEST_SHARE, Bands
 from pairrank.pair_sums.profiles import COST, CURVATURE, PRODUCT_EPS, SIGMOID
 from pairrank.pair_sums.sigmoid_pairs import (
     NONE,
@@ -86,7 +86,7 @@ class SpannedQueries:
         )
         self._tables = {
             1: span_tables((SIGMOID[kind], COST[kind]), eps),
-            2: span_tables((CURVATURE[kind],), max(eps, PRODUCT_EPS)),
+            2: span_tables((CURVATURE[kind],), (1.0 - GREATEST_SHARE) * max(eps, PRODUCT_EPS)),
         }
 
     @functools.cached_property
@@ -196,7 +196,7 @@ class SpannedQueries:
             for begin, part in found:
                 moments[begin : begin + len(part)] += part
         series = np.empty(moments.shape)
-        with_itself = bands.has_several if order == 2 else self._alone
+        with_itself = bands.meets_itself if order == 2 else self._alone
         value = spans.meet(
             order, with_value, bands.query[at.start : at.stop + 1], bands.links, scale, degree,
             table, tables[0], tables[-1], with_itself, moments, np.empty((3, most)), series,
@@ -256,10 +256,11 @@ class SpannedQueries:
         return [*sums, *(left if order == 2 else self.within)]
 
     def _left_of_curvature(self, wide: NDArray[np.bool_]) -> list[SigmoidPairs]:
-        """Return the pairs to take off, and those within the bands of wide queries."""
+        """Return the pairs to take off, and those within bands that do not meet themselves."""
         if self.bands.links[1].size:
             return self.within
-        return self._pairs(self.bands.ties.of_queries(~wide), self.bands.within.of_queries(wide))
+        met = self.bands.is_even & ~wide
+        return self._pairs(self.bands.ties.of_queries(met), self.bands.within.of_queries(~met))
 
     def _pairs(self, *jobs: Jobs) -> list[SigmoidPairs]:
         return [SigmoidPairs(self.levels, self.kind, each) for each in jobs if len(each.groups)]
