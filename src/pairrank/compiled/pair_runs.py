@@ -72,7 +72,7 @@ def sums_over_runs(
     total = 0.0
     of_winners, of_losers = sums[0], sums[1]
     for run in range(len(runs)):
-        first, last, c, cost = runs[run, 0], runs[run, 1], scale[runs[run, 4]], 0.0
+        first, last, c = runs[run, 0], runs[run, 1], scale[runs[run, 4]]
         full = runs[run, 2] < 0
         for block in range(last - first if full else runs[run, 3] - runs[run, 2]):
             low, low_end, high = group_start[first], group_start[first + block], first + block
@@ -80,10 +80,10 @@ def sums_over_runs(
                 group, high = edges[runs[run, 2] + block, 0], edges[runs[run, 2] + block, 1]
                 low, low_end = group_start[group], group_start[group + 1]
             for i in range(group_start[high], group_start[high + 1]):
-                own, more = _add_row(
-                    i, low, low_end, c * winner[i], scores, loser, margin, squared, width, of_losers
+                x = c * winner[i]
+                own, cost = _add_row(
+                    i, low, low_end, x, scores, loser, margin, squared, width, of_losers
                 )
                 of_winners[i] += c * own
-                cost += winner[i] * more
-        total += c * cost
+                total += x * cost
     return total
