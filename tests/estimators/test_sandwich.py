@@ -11,7 +11,6 @@ from scipy import sparse
 from pairrank.estimators.sandwich import (
     cluster_scatter,
     contrast_errors,
-    dyadic_scatter,
     dyads,
     flat_directions,
     inverse_hessian,
@@ -41,19 +40,6 @@ def test_a_scatter_by_clusters_is_a_sum_over_comparisons_of_one_cluster(form, se
             wanted += np.outer(g[k], g[other])
     wanted *= n_clusters / (n_clusters - 1)
     np.testing.assert_allclose(cluster_scatter(form(g), clusters), wanted, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@given(seed=st.integers(0, 1000))
-def test_a_dyadic_scatter_is_a_sum_over_comparisons_that_share_a_row(form, seed):
-    g, first, second, _ = drawn(seed)
-    wanted = np.zeros((3, 3))
-    for k in range(len(g)):
-        for other in range(len(g)):
-            if {first[k], second[k]} & {first[other], second[other]}:
-                wanted += np.outer(g[k], g[other])
-    found = dyadic_scatter(form(g), first, second)
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
 
 
 def test_a_weight_is_the_number_of_equal_clusters():

@@ -177,39 +177,6 @@ def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -
     return np.asarray(spread, dtype=np.float64) * (count / (count - 1.0) if count > 1.0 else 1.0)
 
 
-def dyadic_scatter(
-    gradients: Any, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]
-) -> FloatArray:
-    r"""Return the sum of g_k g_l' over all comparisons k and l that share a row, k = l included.
-
-    It is the middle of a dyadic-robust sandwich (Fafchamps & Gubert 2007; Aronow, Samii & Assenova
-    2015). It need not be positive semidefinite. It suits features of the rows: if each row has a
-    weight of its own, the gradient of a row's comparisons by it is 0 at the optimum, and so is the
-    diagonal of this matrix. Use `cluster_scatter` then, for example with `dyads` as clusters.
-
-    Parameters
-    ----------
-    gradients : array or sparse matrix of shape (n, d)
-        As for `cluster_scatter`.
-    first, second : int array of shape (n,)
-        The two rows of each comparison, numbered from 0.
-
-    Returns
-    -------
-    array of shape (d, d)
-
-    References
-    ----------
-    P. M. Aronow, C. Samii and V. A. Assenova, "Cluster-robust variance estimation for dyadic data",
-    Political Analysis 23(4), 2015.
-    """
-    n_rows = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-    codes = dyads(first, second)
-    of_rows = totals_of(gradients, first, n_rows) + totals_of(gradients, second, n_rows)
-    of_dyads = totals_of(gradients, codes, int(codes.max(initial=-1)) + 1)
-    return _squared(of_rows) - _squared(of_dyads)
-
-
 def dyads(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return the number of each comparison's two rows among all that are compared, in any order."""
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
