@@ -155,6 +155,13 @@ def all_pairs_loss(
 class AllPairsLoss(nn.Module):
     """`all_pairs_loss` as a module, with the options that do not depend on the batch.
 
+    Parameters
+    ----------
+    loss, graph, levels, reduction, backend, eps
+        As for `all_pairs_loss`.
+    **others
+        Refused: what differs from batch to batch, such as weights, is given with the scores.
+
     Examples
     --------
     >>> import torch
