@@ -68,7 +68,10 @@ def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]
         together |= each
 
     def complete(documented: _Documented) -> _Documented:
-        parameters = list(inspect.signature(documented).parameters)
+        every = inspect.signature(documented).parameters.values()
+        parameters = [
+            f"**{each.name}" if each.kind is each.VAR_KEYWORD else each.name for each in every
+        ]
         documented.__doc__ = completed(documented.__doc__ or "", parameters, together)
         return documented
 

@@ -159,7 +159,7 @@ class AllPairsLoss(nn.Module):
     ----------
     loss, graph, levels, reduction, backend, eps
         As for `all_pairs_loss`.
-    **others
+    **others : Any
         Refused: what differs from batch to batch, such as weights, is given with the scores.
 
     Examples
