@@ -61,7 +61,7 @@ lines_ : list of matplotlib Line2D
     One line per curve.
 """),
     {
-        name: f"**{name} : Any\n    Passed to matplotlib's `{method}`."
+        f"**{name}": f"**{name} : Any\n    Passed to matplotlib's `{method}`."
         for name, method in _METHODS.items()
     },
 )
