@@ -2,6 +2,7 @@
 
 from reproduction.data.ratings import RatingsTable as RatingsTable
 from reproduction.data.ratings import load_ratings as load_ratings
+from reproduction.data.record import ENVIRONMENT as ENVIRONMENT
 from reproduction.data.record import Dataset as Dataset
 from reproduction.data.record import DatasetNotFoundError as DatasetNotFoundError
 from reproduction.data.record import DatasetRecord as DatasetRecord

@@ -5,25 +5,19 @@ import statistics
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from reproduction import __main__ as command
-from reproduction.agreement import compared
 from reproduction.data.made import discretize
+from reproduction.page import compared
 from reproduction.papers import STUDIES, load_study
 from reproduction.papers.raykar2007 import first_column
 from reproduction.protocols import count_preferences, folds_of
-from reproduction.store import Places, Store
-from reproduction.study import Readings
-
-PLACES = Places(command.ROOT)
 
 
 def test_generated_rows_are_never_compared():
     for name in STUDIES:
-        study = load_study(name)
-        for each in compared(study, Readings(study, Store(PLACES, study).published())):
-            assert "shape" not in each.row
-            assert "generated" not in each.row
-            assert "Rand" not in each.row or each.quantity.value in ("N", "d", "S")
+        for each in compared(load_study(name)):
+            assert "shape" not in each.place
+            assert "generated" not in each.place
+            assert "Rand" not in each.place or each.place.endswith((": N", ": d", ": S"))
 
 
 def test_the_first_column_leaves_the_features_and_the_usual_target_enters():

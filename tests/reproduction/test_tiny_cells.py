@@ -5,7 +5,7 @@ import pytest
 from pairrank.exceptions import MissingLibraryError
 from reproduction.data import DatasetNotFoundError
 from reproduction.papers import STUDIES, load_study
-from reproduction.worker import plain
+from reproduction.runner import plain
 
 TABLES = [
     pytest.param(table, id=f"{name}-{table.name}")
@@ -17,7 +17,7 @@ TABLES = [
 @pytest.mark.parametrize("table", TABLES)
 def test_the_tiny_cell_returns_every_quantity(table):
     try:
-        values = plain(table.tiny.run(**table.tiny.config, seed=table.tiny.seed))
+        values = plain(table.tiny.run(**table.tiny.config))
     except (DatasetNotFoundError, MissingLibraryError) as error:
         pytest.skip(f"absent: {error}")
     assert {quantity.value for quantity in table.quantities} <= set(values)
@@ -45,4 +45,4 @@ def test_printed_figures_and_notes_have_a_cell(table):
 def test_cells_can_be_sent_to_a_process(table):
     for cell in (*table.cells, table.tiny):
         assert "<locals>" not in cell.function
-        assert len(cell.digest) == 16
+        assert cell.key.startswith(cell.function)

@@ -10,7 +10,7 @@ from scipy.special import expit, ndtr
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pairrank import Pairs, RankNCG
-from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 N_ROWS, N_FEATURES, N_VOTES, N_TEST, N_REPEATS = 1000, 20, 4000, 20_000, 5
 N_BINS = 10
@@ -132,14 +132,14 @@ TABLE = Table(
 )
 
 
-def _calibrated(readings: Readings) -> Verdict:
+def _calibrated(study: Study) -> Verdict:
     found = {
-        cell.row: readings.mean(TABLE.name, cell.row, NCG, "calibration")
-        for cell in readings.done(TABLE.name)
+        cell.row: study.mean(TABLE.name, cell.row, NCG, "calibration")
+        for cell in study.done(TABLE.name)
         if cell.column == NCG
     }
     figure = ", ".join(f"{row} {error:.4f}" for row, error in found.items())
-    return verdict(bool(found) and max(found.values()) <= 0.02, f"calibration error: {figure}")
+    return Verdict(bool(found) and max(found.values()) <= 0.02, f"calibration error: {figure}")
 
 
 CLAIMS = (Claim("Probabilities of RankNCG are calibrated to 0.02.", _calibrated),)
