@@ -101,23 +101,6 @@ def mean_gain(study: str, table: str, value: str, what: str, first: str, second:
     return measure
 
 
-def by_set(page: str, where: tuple[str, str, int], value: str, first: str, second: str) -> Measure:
-    """Show the mean difference of two methods over the sets of a table of RESULTS.md."""
-
-    def measure(found: Found) -> str:
-        table = results.table(*where)
-        entries = zip(*(table.column(name) for name in ("set", "method", value)), strict=True)
-        known = {(name, method): results.number(entry) for name, method, entry in entries}
-        names = [name for name, method in known if method == first and (name, second) in known]
-        gains = [known[name, first] - known[name, second] for name in names]
-        return (
-            f"“{first}” less “{second}”, {value}: {statistics.fmean(gains):+.4f} ± "
-            f"{spread(gains):.4f} over {len(gains)} sets (:doc:`{page}`)."
-        )
-
-    return measure
-
-
 def claimed(study: str, text: str) -> Measure:
     """Show the verdict on a claim, with its figure."""
 
