@@ -259,9 +259,11 @@ def test_nothing_is_announced_where_nothing_is_compiled(terminal):
     ],
 )  # fmt: skip
 def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, module, options):
+    least = 0 if module is _learnt else 2  # a fit on blocks starts at a sample's optimum
+
     class Impatient(module.Progress):
         def __call__(self, step):
-            if step.n_iter >= 2:
+            if step.n_iter >= least:
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "Progress", Impatient)
