@@ -148,8 +148,6 @@ class Table:
     title : str
     cells : tuple of Cell
         Rows and columns are shown in the order of their first cell.
-    tiny : Cell
-        A cell of seconds, for the tests: it returns every quantity's value.
     quantities : tuple of Quantity
         With one column of cells, quantities become the columns; else an entry has all of them.
     note : str
@@ -163,7 +161,6 @@ class Table:
     name: str
     title: str
     cells: tuple[Cell, ...]
-    tiny: Cell
     quantities: tuple[Quantity, ...]
     note: str = ""
     draw: Callable[[Study], Any] | None = None

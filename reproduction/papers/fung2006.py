@@ -82,7 +82,7 @@ METHODS: dict[str, Method] = {
 }
 SVM, GP, FULL, CHAIN, FULL_RBF, CHAIN_RBF, OURS = METHODS
 
-TINY_SET = "scikit-learn's diabetes"
+ALWAYS_THERE = "scikit-learn's diabetes"
 
 
 class Rows(NamedTuple):
@@ -104,7 +104,7 @@ def describe(*, dataset: str, seed: int = 0) -> dict[str, int]:
 
 def rows_of(dataset: str) -> Any:
     """Return a set of the registry, or scikit-learn's diabetes set, which is always there."""
-    if dataset != TINY_SET:
+    if dataset != ALWAYS_THERE:
         return load(dataset)
     data = load_diabetes()
     return Rows(data.data, data.target)
@@ -174,7 +174,6 @@ SHAPES = Table(
     cells=tuple(
         Cell(name, "", describe, {"dataset": dataset}) for name, (dataset, _, _) in SETS.items()
     ),
-    tiny=Cell(TINY_SET, "", describe, {"dataset": TINY_SET}),
     quantities=(
         Quantity(
             "rows",
@@ -224,13 +223,6 @@ FIGURE = Table(
     name="fig3",
     title="accuracy and time of a fit on nine sets in five bins of equal size, ten folds",
     cells=tuple(_cells()),
-    tiny=Cell(
-        TINY_SET,
-        CHAIN,
-        figure_3,
-        {"dataset": TINY_SET, "method": CHAIN, "n_folds": 2, "max_rows": 100},
-        timed=True,
-    ),
     quantities=(
         Quantity(
             "wmw",

@@ -151,12 +151,6 @@ TABLE = Table(
     name="1",
     title="test error, training and parameter selection",
     cells=tuple(_cell(row, method) for row in ROWS for method in METHODS),
-    tiny=Cell(
-        "tiny",
-        "hybrid",
-        regularise,
-        {"data": "documents", "size": 120, "method": "hybrid", "n_pairs": 200, "grid": 3},
-    ),
     quantities=(
         Quantity("error", "test error", _printed(0), ".5f", 0.01, not_compared=_NOTES),
         Quantity("training", "seconds of training", _printed(1), ".3g", not_compared=_NOTES),
@@ -183,7 +177,6 @@ def _curves(name: str, title: str, rows: tuple[str, ...]) -> Table:
             for row in rows
             for alpha in ALPHAS
         ),
-        tiny=Cell("tiny", "0", curve_of, {"data": "parses", "size": 30, "alpha": 0.0, "steps": 5}),
         quantities=(
             Quantity("best", "least validation error", form=".4f", not_compared=notes),
             Quantity("last", "validation error at the stop", form=".4f", not_compared=notes),

@@ -109,7 +109,6 @@ TABLE = Table(
     name="pairs",
     title="all pairs beside pointwise fits, linear models",
     cells=tuple(_cells()),
-    tiny=Cell(JUDGES, "", judge, {"dataset": JUDGES, "n_queries": 10, "cv": 2}),
     quantities=(
         Quantity("ranksvm", "RankSVM", form=".4f"),
         Quantity("rankncg", "RankNCG", form=".4f"),

@@ -160,9 +160,6 @@ TABLE = Table(
     name="comparisons",
     title="comparisons of named items: `RankNCG` from `Pairs`, with intervals",
     cells=tuple(_cells()),
-    tiny=Cell(
-        "generated, 30 items", VOTERS, judge, {"dataset": GENERATED, "covariance": "clusters"}
-    ),
     quantities=(
         Quantity("accuracy", "held-out votes in the right order"),
         Quantity("by wins", "the same by the share of votes won"),

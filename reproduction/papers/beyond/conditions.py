@@ -162,12 +162,6 @@ TABLE = Table(
     name="conditions",
     title="one query of generated rows under many conditions",
     cells=tuple(_cells()),
-    tiny=Cell(
-        "5 levels",
-        SVM,
-        judge,
-        {"condition": "5 levels", "method": SVM, "n_rows": 40, "n_repeats": 2},
-    ),
     quantities=(Quantity("accuracy", "pairs in the order of the utility without noise"),),
     note=f"Generated: {N_REPEATS} draws of 1,000 training rows with 20 features, or as the row "
     "says; noise has the deviation of the utility, which is linear. Wrong labels are those of "

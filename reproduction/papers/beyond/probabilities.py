@@ -120,7 +120,6 @@ TABLE = Table(
         for method in METHODS
         if not (kind == VOTES and method == RIDGE)
     ),
-    tiny=Cell(VOTES, NCG, judge, {"kind": VOTES, "method": NCG, "n_rows": 100, "n_repeats": 2}),
     quantities=(
         Quantity("calibration", "calibration error, ten bins", form=".4f"),
         Quantity("excess", "log loss above that of the true probabilities", form=".4f"),

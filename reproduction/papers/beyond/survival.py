@@ -121,12 +121,6 @@ TABLE = Table(
     name="survival",
     title="censored times: Harrell's concordance index",
     cells=tuple(_cells()),
-    tiny=Cell(
-        "generated, exponential",
-        SVM,
-        judge,
-        {"dataset": GENERATED, "model": SVM, "n_rows": 60},
-    ),
     quantities=(Quantity("concordance", "concordance index"),),
     note="Five folds; every model at strength 1. The sets come with scikit-survival.",
     row_title="data",

@@ -9,11 +9,9 @@ import numpy as np
 from reproduction.papers.cortes2007.judging import (
     BOOST,
     CONSTANT,
-    GENERATED,
     KERNEL_RIDGE,
     MP,
     RIDGE,
-    SMALL,
     SV,
     books,
     judge,
@@ -67,7 +65,6 @@ MAGNITUDES = Table(
     name="1",
     title="mean squared and mean absolute difference",
     cells=tuple(_cells(METHODS, tuple(MSD))),
-    tiny=Cell(GENERATED, MP, judge, {"dataset": GENERATED, "method": MP, **SMALL}),
     quantities=(
         Quantity(
             "msd",
@@ -99,7 +96,6 @@ ORDERS = Table(
     name="2",
     title="pairwise misrankings",
     cells=tuple(_cells((MP, BOOST, SV, RIDGE, KERNEL_RIDGE), tuple(MISRANKING))),
-    tiny=Cell(GENERATED, RIDGE, judge, {"dataset": GENERATED, "method": RIDGE, **SMALL}),
     quantities=(
         Quantity(
             "misranking",

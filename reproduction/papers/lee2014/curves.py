@@ -166,7 +166,6 @@ LARGE_LISTS = {row: each for row, each in LISTS.items() if each.full}
 OF_FIG4 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS | LARGE_LISTS
 OF_FIG7 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS
 
-_TINY = {"name": "MQ2007", "part": 0.02, "log2_C": -5.0}
 _QUANTITIES = (
     Quantity("near", f"seconds to f/f* - 1 <= {NEAR:g}", form=".3g"),
     Quantity("final", "test pairwise accuracy at the end", form=".4f"),
@@ -183,9 +182,6 @@ def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *values: st
         name=name,
         title=title,
         cells=tuple(cells),
-        tiny=Cell(
-            "MQ2007 shape, tiny", TREE, descend, {**_TINY, "settings": SOLVERS[TREE]}, timed=True
-        ),
         quantities=_QUANTITIES,
         note=f"{note} {_NOTE}",
         draw=lambda study: _draw(study, name, values),

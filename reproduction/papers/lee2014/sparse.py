@@ -135,13 +135,6 @@ TABLE_9 = Table(
     name="9",
     title="linear RankSVM and random forests of 40 trees on sparse rows",
     cells=tuple(_sparse_cells()),
-    tiny=Cell(
-        "CTR shape, tiny",
-        LINEAR,
-        sparse_rows,
-        {"name": "CTR (0.1%)", "part": 0.02, "model": LINEAR},
-        timed=True,
-    ),
     quantities=(
         Quantity(
             "seconds",
@@ -172,13 +165,6 @@ TABLE_10 = Table(
     name="10",
     title="partial pairs and all pairs, as many levels as rows of a query",
     cells=tuple(_partial_cells()),
-    tiny=Cell(
-        "MQ2008-list shape, tiny",
-        PARTIAL,
-        partial_pairs,
-        {"name": "MQ2008-list", "part": 0.005, "pairs": PARTIAL, "powers": (-10,)},
-        timed=True,
-    ),
     quantities=(
         Quantity(
             "log2 C",

@@ -75,7 +75,6 @@ TERMS = Table(
     name="fig1d",
     title="the error of the truncated series for erfc on [-4, 4], by its number of terms p",
     cells=tuple(Cell(str(terms), "", series_errors, {"terms": terms}) for terms in range(2, 31, 2)),
-    tiny=Cell("4", "", series_errors, {"terms": 4, "n_points": 101}),
     quantities=(
         Quantity("error", "largest error", form=".1e"),
         Quantity("bound", "bound of Eq. 6", form=".1e"),
@@ -112,7 +111,6 @@ BY_SIZE = Table(
             for name, method in METHODS.items()
         ),
     ),
-    tiny=Cell("N = 60", "boxes", sum_of_erfc, {"n_points": 60, "eps": 1e-6, "method": "boxes"}),
     quantities=(
         Quantity(
             "seconds",
