@@ -219,7 +219,6 @@ def _cells() -> Iterator[Cell]:
                 {"dataset": dataset, "method": method},
                 timed=True,
                 full=slow,
-                seconds=3600.0 if slow else 120.0,
             )
 
 

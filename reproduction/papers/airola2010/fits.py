@@ -141,8 +141,8 @@ def _cell(row: str, method: str) -> Cell:
         {**CONFIGS[_source(row)], "method": METHODS[method], "n_pairs": n_pairs},
         timed=True,
         full=full,
-        seconds=7200.0 if full else 240.0,
-        memory=12.0 if full else 6.0,
+        seconds=240.0,
+        memory=6.0,
     )
 
 

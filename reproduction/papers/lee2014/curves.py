@@ -148,16 +148,10 @@ def _cells(
             for method, settings in methods.items():
                 log2_C = best_log2_C(row, settings) if fixed is None else fixed
                 config = {**each.settings, "settings": settings, "log2_C": log2_C}
-                yield Cell(
-                    f"{row}, C = {label}" if label else row,
-                    method,
-                    descend,
-                    config | ({"longest": 600.0} if each.full else {}),
-                    timed=True,
-                    full=each.full,
-                    seconds=3600.0 if each.full else 120.0,
-                    memory=12.0 if each.full else 4.0,
-                )
+                if each.full:
+                    config["longest"] = 600.0
+                place = f"{row}, C = {label}" if label else row
+                yield Cell(place, method, descend, config, timed=True, full=each.full)
 
 
 SHOWN_DENSE = {row: DENSE[row] for row in BEST_LOG2_C if row in DENSE}

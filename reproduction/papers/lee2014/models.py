@@ -150,18 +150,7 @@ def _searches(models: tuple[str, ...], sets: dict[str, Any]) -> Iterator[Cell]:
             if model == L1_SVR:
                 config["settings"] = {"random_state": UNSEEDED}
             full = each.full or row not in SEARCHED[model]
-            seconds = 7200.0 if full else 120.0
-            memory = 12.0 if each.full else 4.0
-            yield Cell(
-                row,
-                model,
-                search,
-                config,
-                timed=True,
-                full=full,
-                seconds=seconds,
-                memory=memory,
-            )
+            yield Cell(row, model, search, config, timed=True, full=full)
 
 
 def _ensembles(n_trees: int, sets: dict[str, Any]) -> Iterator[Cell]:
@@ -170,21 +159,9 @@ def _ensembles(n_trees: int, sets: dict[str, Any]) -> Iterator[Cell]:
             count = 40 if n_trees <= 100 and model == FOREST else n_trees
             slow = model == FOREST and row not in ("MQ2008", "YAHOO set 1 shape, 1/20")
             full = each.full or slow or (n_trees > 100 and row != "MQ2008")
-            yield Cell(
-                row,
-                model,
-                trees,
-                {
-                    **each.settings,
-                    "model": model,
-                    "n_trees": count,
-                    "n_repeats": 3 if model == FOREST else 1,
-                },
-                timed=True,
-                full=full,
-                seconds=7200.0 if full else 120.0,
-                memory=12.0 if each.full else 4.0,
-            )
+            config = {"model": model, "n_trees": count, "n_repeats": 3 if model == FOREST else 1}
+            config = {**each.settings, **config}
+            yield Cell(row, model, trees, config, timed=True, full=full)
 
 
 SMALL = {row: NAMES[row] for row in ("MQ2008", "MQ2007 shape", "YAHOO set 2 shape")}

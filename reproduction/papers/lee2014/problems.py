@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -225,18 +225,14 @@ TITLES = {
 }
 
 
-def _cells(sets: Mapping[str, Name]) -> Iterator[Cell]:
-    for row, each in sets.items():
-        memory = 12.0 if each.full else 4.0
-        yield Cell(row, "", describe, each.settings, full=each.full, memory=memory)
-
-
 def _table(name: str, title: str, sets: Mapping[str, Name], *values: str) -> Table:
     whole = {row: PAPER[each.of] for row, each in sets.items() if each.part == 1.0}
     return Table(
         name=name,
         title=title,
-        cells=tuple(_cells(sets)),
+        cells=tuple(
+            Cell(row, "", describe, each.settings, full=each.full) for row, each in sets.items()
+        ),
         quantities=tuple(
             Quantity(
                 value,
