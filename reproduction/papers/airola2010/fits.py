@@ -16,13 +16,11 @@ from reproduction.papers.airola2010.rows import (
     REUTERS,
     SHAPED,
     WHOLE,
-    Problem,
-    Rows,
     problem_of,
     with_pairs,
 )
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.protocols import seconds_of, without_warnings
+from reproduction.protocols import Problem, Rows, seconds_of, without_warnings
 from reproduction.study import Cell, Place, Printed, Quantity, Study, Table
 
 GRID = tuple(2.0**power for power in range(-10, 11))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import Pairs, RankSVM, regularization_path
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
@@ -18,9 +15,9 @@ from reproduction.papers.lee2014.problems import (
     LISTS,
     SPARSE,
     Name,
-    Rows,
     problem,
 )
+from reproduction.protocols import Rows, fit_quietly, without_warnings
 from reproduction.study import (
     ANY,
     Cell,
@@ -49,9 +46,7 @@ def sparse_rows(
         ranker = RandomForestRegressor(n_trees, max_features="sqrt", random_state=seed, n_jobs=1)
     else:  # all rows, so that what is timed is compiled
         ranker.fit(rows.train.X, rows.train.y)
-    start = time.perf_counter()
-    ranker.fit(rows.train.X, rows.train.y)
-    seconds = time.perf_counter() - start
+    seconds = fit_quietly(ranker, rows.train.X, rows.train.y)
     scores = ranker.predict(rows.test.X)
     accuracy = pairwise_accuracy(rows.test.y, scores, ties="error")
     # Labels are ranks of the click rate here: their shares keep the gains 2^y - 1 finite.
@@ -69,8 +64,7 @@ def partial_pairs(
     rows = problem(name, part, seed)
     target = adjacent_pairs(rows.train) if pairs == PARTIAL else rows.train.y
     qid = {} if pairs == PARTIAL else {"qid": rows.train.qid}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without_warnings():
         path = regularization_path(
             RankSVM(reduction="sum"),
             rows.train.X,
@@ -81,9 +75,8 @@ def partial_pairs(
             qid_val=rows.valid.qid,
             **qid,
         )
-        start = time.perf_counter()
-        ranker = RankSVM(path.best_value, reduction="sum").fit(rows.train.X, target, **qid)
-        seconds = time.perf_counter() - start
+    ranker = RankSVM(path.best_value, reduction="sum")
+    seconds = fit_quietly(ranker, rows.train.X, target, **qid)
     scores = ranker.predict(rows.test.X)
     accuracy = pairwise_accuracy(rows.test.y, scores, qid=rows.test.qid, ties="error")
     return {"log2 C": np.log2(path.best_value), "seconds": seconds, "accuracy": accuracy}
