@@ -18,9 +18,8 @@ from reproduction.papers.raykar2007.sets import (
     config_of_first,
     rows_of,
 )
-from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import folds_of, seconds_of, without_warnings
-from reproduction.study import ANY, Cell, Quantity, Study, Table
+from reproduction.study import ANY, Cell, Quantity, Table
 
 N_FOLDS = 5
 LARGE = 500
@@ -204,23 +203,5 @@ BY_EPS = Table(
         Quantity("wmw", "WMW", form=".4f"),
     ),
     note="Five folds; lambda as in Tables 3 and 4. The paper's curves are not printed as numbers.",
-    draw=lambda study: _draw_by_eps(study),
     row_title="eps",
 )
-
-
-def _draw_by_eps(study: Study) -> Any:
-    done = study.done("fig3")
-    figure, axes = new_figure(2)
-    for place, (value, label) in enumerate((("seconds", "seconds"), ("wmw", "WMW"))):
-        curves = {}
-        for name in FAST:
-            cells = [cell for cell in done if cell.column == name]
-            across = [float(cell.row) for cell in cells]
-            curves[name] = (across, [study.mean("fig3", c.row, name, value) for c in cells])
-        if study.status("fig3", "exact", DIRECT) == "done":
-            level = study.mean("fig3", "exact", DIRECT, value)
-            curves[DIRECT] = ([min(EPSILONS), max(EPSILONS)], [level, level])
-        log = "xy" if value == "seconds" else "x"
-        draw_curves(axes[place], curves, title=f"({'ab'[place]})", x="eps", y=label, log=log)
-    return figure
