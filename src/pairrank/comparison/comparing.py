@@ -30,11 +30,12 @@ from pairrank.comparison.summary import (
 )
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._names import check_metrics
 from pairrank.metrics.comparison import check_resampling
 from pairrank.model_selection.splits import generator_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
-from pairrank.report.measures import check_metrics, usual_metrics
+from pairrank.report.measures import usual_metrics
 
 _LOGGER = logging.getLogger("pairrank")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
 from pairrank.metrics.comparison import Comparison, compare_values
 from pairrank.metrics.tables import columns_of
@@ -71,45 +70,15 @@ def usual_metrics(y: Any, layout: Mapping[str, Any], *, probabilities: bool) -> 
     return [*names, "kendall_tau"]
 
 
-def check_metrics(names: Sequence[str], y: Any) -> None:
-    """Raise a PairrankError if a metric is not known or cannot judge comparisons or text."""
-    for name in names:
-        metric = metric_named(name)
-        if metric.judges == "preferences":
-            continue
-        if isinstance(y, Pairs) or y.dtype.kind not in "fiu":
-            kind = "comparisons" if isinstance(y, Pairs) else "labels that are text"
-            raise PairrankError(f"{name} cannot judge {kind}; use pairwise_accuracy")
-        if metric.judges == "gains" and y.min() < 0:
-            raise PairrankError(f"{name} needs labels of 0 and more; use pairwise_accuracy")
-
-
 def measure(
     name: str, y: Any, scores: FloatArray, layout: Mapping[str, Any], model: Any, graph: Any
 ) -> Measure:
     """Return a metric of scores; `layout` holds the queries and weights that are given."""
-    given = _arguments(name, layout, model, graph)
     metric = metric_named(name)
-    by_query = metric.function(y, scores, **given, per_query=True)
+    by_query = metric.of(y, scores, layout, model, graph, per_query=True)
     values = columns_of({name: by_query}, layout.get("qid"))[name]
-    return Measure(
-        name, float(metric.function(y, scores, **given)), values, metric.greater_is_better
-    )
-
-
-def overall(
-    name: str, y: Any, scores: FloatArray, layout: Mapping[str, Any], model: Any, graph: Any
-) -> float:
-    """Return a metric of scores over all rows only."""
-    given = _arguments(name, layout, model, graph)
-    return float(metric_named(name).function(y, scores, **given))
-
-
-def _arguments(name: str, layout: Mapping[str, Any], model: Any, graph: Any) -> dict[str, Any]:
-    """Return the arguments of a metric by keyword: of the model, of the rows, and the graph."""
-    metric = metric_named(name)
-    given = {**metric.arguments(model), **metric.rows_of(layout)}
-    return {**given, "graph": graph} if "graph" in metric.own else given
+    value = float(metric.of(y, scores, layout, model, graph))
+    return Measure(name, value, values, metric.greater_is_better)
 
 
 def compared(first: Measure, second: Measure, seed: int) -> Comparison | None:

@@ -14,11 +14,12 @@ from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
 from pairrank.io._atomic import atomic_write
+from pairrank.metrics._names import check_metrics
 from pairrank.plotting.subject import subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
-from pairrank.report.measures import check_metrics, usual_metrics
+from pairrank.report.measures import usual_metrics
 
 
 @dataclass(frozen=True)
