@@ -20,12 +20,12 @@ def folder(tmp_path_factory):
 
 
 def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):
-    from pairrank.cli import scoring
+    from pairrank.cli import predict
 
     def fails(path):
         raise TypeError("unforeseen")
 
-    monkeypatch.setattr(scoring, "Ranker", fails)
+    monkeypatch.setattr(predict, "Ranker", fails)
     arguments = ["predict", str(folder / "model"), str(folder / "rows.txt")]
     result = invoke(arguments)
     assert result.exit_code == 1

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pairrank.cli import _progress
-from pairrank.cli._progress import ReadingLine, Stopwatch, compiling_announced
+from pairrank.cli._progress import Progress, Stopwatch, compiling_announced
 
 
 @pytest.fixture
@@ -17,36 +17,22 @@ def terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_the_line_of_reading_says_bytes_rows_and_seconds_left():
-    line = ReadingLine("rows.txt", quiet=True)
-    assert line.text(0.0) == "reading rows.txt  0 bytes"
-    line(2_000_000, 8_000_000, 1234)
-    assert line.text(3.0) == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows"
-    line(4_000_000, 8_000_000, 2345)
-    assert line.text(0.5) == "reading rows.txt  4.0 MB of 8.0 MB  2,345 rows"
-    assert line.text(3.0) == "reading rows.txt  4.0 MB of 8.0 MB  2,345 rows  6 s left"
-    line(8_000_000, 8_000_000, 0)
-    assert line.text(3.0) == "parsing rows.txt  3 s"
-
-
-def test_the_line_of_a_pipe_has_no_size():
-    line = ReadingLine("standard input", quiet=True)
-    for n_bytes in (2_000_000, 4_000_000):
-        line(n_bytes, 0, 1234)
-    assert line.text(3.0) == "reading standard input  4.0 MB  1,234 rows"
-
-
-def test_the_clock_starts_after_the_first_block_of_each_pass(monkeypatch):
-    now = [100.0]
+@pytest.fixture
+def clock(monkeypatch):
+    """Let a test say what time it is."""
+    now = [0.0]
     monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
-    line = ReadingLine("rows.csv", quiet=True)
-    for now[0], n_bytes, start in (
-        *((105.0, 4_000_000, 105.0), (106.0, 6_000_000, 105.0), (107.0, 8_000_000, 107.0)),
-        *((110.0, 1_000_000, 110.0), (112.0, 3_000_000, 110.0)),
-    ):
-        line(n_bytes, 8_000_000, 0)
-        assert line.start == start
-    assert line.text(2.0) == "parsing rows.csv  3.0 MB of 8.0 MB  5 s left"
+    return now
+
+
+def test_the_line_of_reading_says_bytes_rows_and_seconds(clock):
+    line = Progress("reading rows.txt", quiet=True)
+    assert line.text == "reading rows.txt  0 s"
+    clock[0] = 3.0
+    line.read(2_000_000, 8_000_000, 1234)
+    assert line.text == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows  3 s"
+    line.read(4_000_000, 0, 0)
+    assert line.text == "reading rows.txt  4.0 MB  3 s"
 
 
 def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import invoke, misused, run
 from pairrank import load_model
-from pairrank.cli import _learnt, _streaming
+from pairrank.cli import _rows, train
 from pairrank.io import write_rows, write_svmlight
 
 NAMES = ("--label", "grade", "--qid", "query")
@@ -30,22 +30,19 @@ def folder(tmp_path_factory):
     return home
 
 
-def test_files_larger_than_the_memory_are_streamed_and_it_says_so(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_streaming, "memory_bytes", lambda: 1000)
-    told = run("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q").stderr
-    assert "read block by block, as with --stream" in told
-    again = ("-o", tmp_path / "n", "-q", "--search", "--valid", folder / "all.parquet")
-    told = misused("train", folder / "all.parquet", *NAMES, *again)
-    assert "--search needs all rows in memory" in told
-    assert "leave out --stream" not in told
+def test_files_larger_than_the_memory_need_the_option(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_rows, "memory_bytes", lambda: 1000)
+    arguments = ("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q")
+    assert "larger than the memory: read it with --stream" in misused(*arguments)
+    run(*arguments, "--stream")
 
 
 def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
-    class Impatient(_learnt.Progress):
+    class Impatient(train.Progress):
         def __call__(self, step):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_learnt, "Progress", Impatient)
+    monkeypatch.setattr(train, "Progress", Impatient)
     out = ("-o", tmp_path / "m", "-q", "--tol", "1e-14", "--eps", "1e-14")
     arguments = ["train", str(folder / "parts"), "--stream", *NAMES, *map(str, out)]
     result = invoke([*arguments, "--model", "rankncg"])
@@ -58,7 +55,7 @@ def test_control_c_in_the_first_pass_writes_nothing(folder, tmp_path, monkeypatc
     def interrupted(self, reading):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_learnt.Progress, "reading", interrupted)
+    monkeypatch.setattr(train.Progress, "reading", interrupted)
     arguments = ["train", str(folder / "parts"), "--stream", *NAMES, "-o", str(tmp_path / "m")]
     result = invoke(arguments)
     assert result.exit_code == 130
