@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.comparison.boosted import LightGBMRanker, XGBoostRanker
+from pairrank.comparison.models import LightGBMRanker, XGBoostRanker
 from pairrank.datasets import make_queries
 
 pytestmark = pytest.mark.extras

@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from comparison_models import Column
 from pairrank import QueryKFold, compare
 from pairrank.comparison import KNOWN
-from pairrank.comparison.significance import corrected_t_test
-from pairrank.comparison.summary import joined
+from pairrank.comparison.tables import corrected_t_test, joined
 from pairrank.datasets import make_queries
 from pairrank.metrics import ndcg_score
 

@@ -8,8 +8,14 @@ from sklearn.model_selection import ParameterGrid
 
 from pairrank import OrderGraph
 from pairrank.comparison import KNOWN
-from pairrank.comparison.boosted import LightGBMRanker, by_query
-from pairrank.comparison.models import DEFAULT, Known, candidates_of, tried_text
+from pairrank.comparison.models import (
+    DEFAULT,
+    Known,
+    LightGBMRanker,
+    by_query,
+    candidates_of,
+    tried_text,
+)
 from pairrank.datasets import make_queries
 from pairrank.exceptions import MissingLibraryError, PairrankError
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pairrank.comparison.significance import corrected_t_test, differences_of, holm
-from pairrank.metrics.comparison import compare_values
+from pairrank.comparison.tables import corrected_t_test, differences_of, holm
+from pairrank.metrics.tables import compare_values
 
 P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairrank.export.arithmetic import DOUBLE, MIXED, SINGLE
+from pairrank.export.formats import DOUBLE, MIXED, SINGLE
 from pairrank.export.order_check import check_order
 
 SCORES = st.integers(-3, 3).map(float)

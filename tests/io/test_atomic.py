@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from pairrank.exceptions import FileAccessError
-from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import atomic_write
 
 
 class ShortWrites(io.RawIOBase):
@@ -43,7 +43,7 @@ def test_a_raw_standard_output_gets_every_byte(monkeypatch, mode):
 
 TERMINATED = """
 import signal, sys
-from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import atomic_write
 
 with atomic_write(sys.argv[1]) as file:
     file.write(b"half")

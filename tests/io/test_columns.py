@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pairrank.io.columns import write_columns
+from pairrank.io.tables import write_columns
 
 COLUMNS = {
     "qid": np.array(["a,b", 'say "x"', "c"]),

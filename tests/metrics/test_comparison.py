@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
 from pairrank import metrics
-from pairrank.metrics.comparison import EXACT_UP_TO, compare_values
+from pairrank.metrics.tables import EXACT_UP_TO, compare_values
 
 
 def made(n_queries, seed=0, size=6):
@@ -78,11 +78,11 @@ def test_the_interval_is_that_of_means_of_drawn_queries():
 
 
 def test_blocks_of_swaps_change_nothing(monkeypatch):
-    from pairrank.metrics import comparison
+    from pairrank.metrics import tables
 
     differences = np.random.default_rng(2).normal(0.1, 1, 40)
     whole = compared(differences, n_resamples=500)
-    monkeypatch.setattr(comparison, "_NUMBERS_A_BLOCK", 40 * 7)
+    monkeypatch.setattr(tables, "_NUMBERS_A_BLOCK", 40 * 7)
     assert compared(differences, n_resamples=500) == whole
 
 

@@ -10,7 +10,7 @@ from scipy import optimize
 from pairrank.exceptions import PairrankError
 from pairrank.ratings.comparisons import check_comparisons
 from pairrank.ratings.connections import check_finite_scores
-from pairrank.ratings.margins import add_up
+from pairrank.ratings.likelihoods import add_up
 
 
 def runs_to_infinity(winner, loser, tie, n_items, parameter):

@@ -7,8 +7,7 @@ import pytest
 
 from pairrank import BradleyTerry
 from pairrank.ratings.comparisons import check_comparisons
-from pairrank.ratings.likelihoods import LIKELIHOODS
-from pairrank.ratings.margins import add_up
+from pairrank.ratings.likelihoods import LIKELIHOODS, add_up
 from pairrank.ratings.objective import LikelihoodObjective
 from ratings_definition import TIES, arguments, make_votes
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from pairrank.ratings import objective as module
 from pairrank.ratings.comparisons import check_comparisons
-from pairrank.ratings.likelihoods import LIKELIHOODS
-from pairrank.ratings.margins import add_up, distinct
+from pairrank.ratings.likelihoods import LIKELIHOODS, add_up, distinct
 from pairrank.ratings.objective import LikelihoodObjective
 from ratings_definition import TIES, arguments, log_likelihood, make_votes
 

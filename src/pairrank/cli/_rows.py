@@ -29,8 +29,7 @@ from pairrank.cli._options import Columns
 from pairrank.cli._progress import Progress
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io import Rows, read_pairs, read_rows
-from pairrank.io._atomic import refuse_read_only
-from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes
+from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes, refuse_read_only
 from pairrank.io.rows import IN_BLOCKS, ROW_COLUMNS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES

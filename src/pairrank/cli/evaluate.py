@@ -18,11 +18,10 @@ from pairrank.cli._report import print_facts, print_json, print_table
 from pairrank.cli._rows import Streaming, check_inputs, check_output, count_preferences
 from pairrank.exceptions import PairrankError
 from pairrank.io import Rows
-from pairrank.io.columns import write_columns
 from pairrank.io.dispatch import format_of
+from pairrank.io.tables import write_columns
 from pairrank.metrics._names import METRICS, check_metrics, metric_named
-from pairrank.metrics.comparison import check_resampling, compare_values
-from pairrank.metrics.tables import columns_of
+from pairrank.metrics.tables import check_resampling, columns_of, compare_values
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 

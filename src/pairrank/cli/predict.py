@@ -11,7 +11,7 @@ from pairrank.cli._judges import Ranker
 from pairrank.cli._rows import Streaming, check_inputs, check_output, is_streamed
 from pairrank.exceptions import PairrankError
 from pairrank.io import to_run, write_run
-from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import atomic_write
 
 
 def predict(

@@ -19,9 +19,10 @@ from pairrank._docstrings import described_by, entries
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidates_of, tried_text
 from pairrank.comparison.results import ComparisonResults
-from pairrank.comparison.significance import Difference, differences_of
-from pairrank.comparison.summary import (
+from pairrank.comparison.tables import (
+    Difference,
     columns_of,
+    differences_of,
     summary_of,
     table_of_cells,
     table_of_queries,
@@ -31,7 +32,7 @@ from pairrank.comparison.summary import (
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.metrics._names import check_metrics
-from pairrank.metrics.comparison import check_resampling
+from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes

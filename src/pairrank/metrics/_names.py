@@ -12,7 +12,6 @@ import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import arguments_of
-from pairrank.metrics.correlation import kendall_tau
 from pairrank.metrics.differences import (
     hinge_magnitude_cost,
     hinge_rank_cost,
@@ -22,7 +21,7 @@ from pairrank.metrics.differences import (
 )
 from pairrank.metrics.gains import expected_reciprocal_rank, mean_ndcg, ndcg_score
 from pairrank.metrics.likelihood import pairwise_log_loss
-from pairrank.metrics.pairwise import auc_score, pairwise_accuracy, wmw_score
+from pairrank.metrics.pairwise import auc_score, kendall_tau, pairwise_accuracy, wmw_score
 from pairrank.metrics.relevance import (
     mean_average_precision,
     mean_reciprocal_rank,

@@ -29,10 +29,9 @@ from pairrank.exceptions import (
     PairrankError,
     ZeroWeightsWarning,
 )
-from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer, requested
-from pairrank.model_selection.splits import Split, matrix_part, splits_of
+from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
 from pairrank.preferences import Pairs
 
 

@@ -210,7 +210,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             If the ranker is not one of pairrank's (pickle these instead), or `cv` or `random_state`
             is not a number or None.
         """
-        from pairrank.model_selection.classifier_files import save_classifier
+        from pairrank.model_selection.score_map import save_classifier
 
         check_is_fitted(self)
         save_classifier(self, path)
@@ -233,7 +233,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         FileFormatError
             If the file is damaged, of another version, or does not hold a classifier.
         """
-        from pairrank.model_selection.classifier_files import load_classifier
+        from pairrank.model_selection.score_map import load_classifier
 
         params, ranker, classes, score_map = load_classifier(path)
         classifier = cls(**params)

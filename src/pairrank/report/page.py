@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import atomic_write
 from pairrank.metrics._names import check_metrics
 from pairrank.plotting.subject import subject_of
 from pairrank.plotting.svg import matplotlib_of
