@@ -228,9 +228,9 @@ best_estimator_ : estimator
                 "X_val has no labels: name the label column of the validation blocks"
             )
         judge = _BlockJudge(get_query_scorer(self._scoring_of(None)), labels)
-        tried = {"param": self._strength, "values": grid, "scoring": judge, "warm_start": True}
+        tried: dict[str, Any] = {"values": grid, "scoring": judge, "warm_start": True}
         path = regularization_path(
-            self._ranker(), blocks, None, X_val=held, y_val=labels.y, **tried
+            self._ranker(), blocks, None, param=self._strength, X_val=held, y_val=labels.y, **tried
         )
         if path.interrupted:
             raise KeyboardInterrupt("the search was interrupted before its values were compared")
