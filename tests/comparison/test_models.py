@@ -10,8 +10,8 @@ from pairrank import OrderGraph
 from pairrank.comparison import KNOWN
 from pairrank.comparison.models import (
     DEFAULT,
+    BoostedRanker,
     Known,
-    LightGBMRanker,
     by_query,
     candidates_of,
     tried_text,
@@ -100,4 +100,4 @@ def test_boosted_rankers_refuse_labels_that_are_not_grades(labels, said):
 def test_a_boosted_ranker_without_its_library_says_what_to_install(data, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
     with pytest.raises(MissingLibraryError, match=r"pairrank\[lightgbm\]"):
-        LightGBMRanker().fit(data.X, data.y, qid=data.qid)
+        BoostedRanker().fit(data.X, data.y, qid=data.qid)

@@ -223,8 +223,7 @@ def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
         raise PairrankError(str(error)) from error
     n_rows = X.shape[0]
     labels = validation.check_labels(y, n_rows)
-    checked = {name: check(given.get(name), n_rows) for name, check in validation.ALIGNED.items()}
-    return Rows(X, labels, {name: part for name, part in checked.items() if part is not None})
+    return Rows(X, labels, validation.check_aligned(given, n_rows))
 
 
 def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:

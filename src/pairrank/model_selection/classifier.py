@@ -17,7 +17,6 @@ from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
-from pairrank.estimators._rows import aligned
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.score_map import ScoreMap
@@ -148,8 +147,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             )
         (X,) = indexable(X)
         n_rows = count_rows(X)
-        rows = {name: check(given[name], n_rows) for name, check in ALIGNED.items()}
-        rows = {name: part for name, part in aligned(rows).items() if part is not None}
+        rows = validation.check_aligned(given, n_rows)
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
         self._take_over_features()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.plotting._common import Display, display_docs
-from pairrank.plotting.subject import Subject, subject_of
+from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.preferences import Levels, Pairs, as_graph
 
 if TYPE_CHECKING:
@@ -104,18 +105,16 @@ class PairCalibration(NamedTuple):
     is_sample: bool
 
 
+@metric(roles=True)
 def pair_calibration(
     model: Any,
     X: Any,
     y: ArrayLike | Pairs,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    winner_weight: ArrayLike | None = None,
-    loser_weight: ArrayLike | None = None,
     n_bins: int = N_BINS,
     max_pairs: int = MOST_PAIRS,
     random_state: int = 0,
+    **rows: Unpack[RowArguments],
 ) -> PairCalibration:
     """Compare the probabilities of preferences that a ranker predicts with observed shares.
 
@@ -127,8 +126,6 @@ def pair_calibration(
     y : array-like of shape (n_rows,), or Pairs
         Labels, compared by the ranker's own order graph, or explicit comparisons, where a tie
         counts half in each direction.
-    qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-        As in `pairrank.metrics.pairwise_accuracy`.
     n_bins : int
         The number of bins of equal width from 0.5 to 1.
     max_pairs : int
@@ -165,10 +162,7 @@ def pair_calibration(
     validation.check_number(n_bins, "n_bins", integer=True)
     validation.check_number(max_pairs, "max_pairs", integer=True)
     n_rows = subject.X.shape[0]
-    given = {"qid": qid, "sample_weight": sample_weight}
-    given |= {"winner_weight": winner_weight, "loser_weight": loser_weight}
-    layout = {name: check(given[name], n_rows) for name, check in validation.ALIGNED.items()}
-    judged = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
+    judged, layout = judged_rows(y, n_rows, rows)
     preferences = preferences_of(judged, n_rows, layout, subject.ranker.graph)
     drawn = draw_pairs(preferences, int(max_pairs), np.random.default_rng(random_state))
     return calibrate(subject, subject.scores(), drawn, int(n_bins))
