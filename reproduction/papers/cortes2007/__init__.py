@@ -9,11 +9,9 @@ import numpy as np
 from reproduction.papers.cortes2007.judging import (
     BOOST,
     CONSTANT,
-    GENERATED,
     KERNEL_RIDGE,
     MP,
     RIDGE,
-    SMALL,
     SV,
     books,
     judge,
@@ -35,11 +33,9 @@ from reproduction.study import (
     Claim,
     NotRun,
     Quantity,
-    Readings,
     Study,
     Table,
     Verdict,
-    verdict,
 )
 
 METHODS = (*PAPERS, RIDGE, KERNEL_RIDGE, CONSTANT)
@@ -69,7 +65,6 @@ MAGNITUDES = Table(
     name="1",
     title="mean squared and mean absolute difference",
     cells=tuple(_cells(METHODS, tuple(MSD))),
-    tiny=Cell(GENERATED, MP, judge, {"dataset": GENERATED, "method": MP, **SMALL}),
     quantities=(
         Quantity(
             "msd",
@@ -101,7 +96,6 @@ ORDERS = Table(
     name="2",
     title="pairwise misrankings",
     cells=tuple(_cells((MP, BOOST, SV, RIDGE, KERNEL_RIDGE), tuple(MISRANKING))),
-    tiny=Cell(GENERATED, RIDGE, judge, {"dataset": GENERATED, "method": RIDGE, **SMALL}),
     quantities=(
         Quantity(
             "misranking",
@@ -115,44 +109,44 @@ ORDERS = Table(
 )
 
 
-def _gains(readings: Readings, other: str, metric: str, table: str = "1") -> list[float]:
+def _gains(study: Study, other: str, metric: str, table: str = "1") -> list[float]:
     """Return MPRank's relative gain in a metric against another method, by row."""
-    return [1.0 - ours / theirs for _, ours, theirs in readings.pairs(table, MP, other, metric)]
+    return [1.0 - ours / theirs for _, ours, theirs in study.pairs(table, MP, other, metric)]
 
 
-def _best_in_msd(readings: Readings) -> Verdict:
-    gains = {other: _gains(readings, other, "msd") for other in (SV, BOOST)}
+def _best_in_msd(study: Study) -> Verdict:
+    gains = {other: _gains(study, other, "msd") for other in (SV, BOOST)}
     figure = ", ".join(
         f"{100 * min(each):+.1f} to {100 * max(each):+.1f} % less than {other}"
         for other, each in gains.items()
     )
-    return verdict(all(min(each) >= -0.005 for each in gains.values()), f"MSD {figure}")
+    return Verdict(all(min(each) >= -0.005 for each in gains.values()), f"MSD {figure}")
 
 
-def _alike(other: str, metric: str, table: str, within: float) -> Callable[[Readings], Verdict]:
-    def check(readings: Readings) -> Verdict:
-        found = [ours - theirs for _, ours, theirs in readings.pairs(table, MP, other, metric)]
-        relative = _gains(readings, other, metric, table)
+def _alike(other: str, metric: str, table: str, within: float) -> Callable[[Study], Verdict]:
+    def check(study: Study) -> Verdict:
+        found = [ours - theirs for _, ours, theirs in study.pairs(table, MP, other, metric)]
+        relative = _gains(study, other, metric, table)
         figure = f"{metric} {min(found):+.3f} to {max(found):+.3f} against {other}"
-        return verdict(max(abs(each) for each in relative) <= within, figure)
+        return Verdict(max(abs(each) for each in relative) <= within, figure)
 
     return check
 
 
-def _boost_keeps_no_size(readings: Readings) -> Verdict:
-    ratios = [theirs / ours for _, ours, theirs in readings.pairs("1", MP, BOOST, "msd")]
-    return verdict(min(ratios) > 1.0, f"MSD {min(ratios):.2f} to {max(ratios):.1f} times MPRank's")
+def _boost_keeps_no_size(study: Study) -> Verdict:
+    ratios = [theirs / ours for _, ours, theirs in study.pairs("1", MP, BOOST, "msd")]
+    return Verdict(min(ratios) > 1.0, f"MSD {min(ratios):.2f} to {max(ratios):.1f} times MPRank's")
 
 
-def _beats_ridge(readings: Readings) -> Verdict:
+def _beats_ridge(study: Study) -> Verdict:
     parts, holds = [], True
     for metric, table in (("msd", "1"), ("misranking", "2")):
-        gains = _gains(readings, RIDGE, metric, table)
+        gains = _gains(study, RIDGE, metric, table)
         if not gains:
             raise NotRun(RIDGE)
         holds &= float(np.mean(gains)) > 0.0
         parts.append(f"{metric} {100 * min(gains):+.1f} to {100 * max(gains):+.1f} % less")
-    return verdict(holds, ", ".join(parts))
+    return Verdict(holds, ", ".join(parts))
 
 
 STUDY = Study(

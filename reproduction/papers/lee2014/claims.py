@@ -21,7 +21,7 @@ from reproduction.papers.lee2014.curves import (
     TREE,
 )
 from reproduction.papers.lee2014.models import FOREST, GBDT, L1, L1_SVR, L2, L2_SVR
-from reproduction.study import Claim, NotRun, Readings, Verdict, verdict
+from reproduction.study import Claim, NotRun, Study, Verdict
 
 LARGE = "list shape"
 """Sets with as many levels as rows of a query."""
@@ -31,7 +31,7 @@ ALIKE = 2.0
 
 
 def times_as_long(
-    readings: Readings, tables: Sequence[str], slow: str, fast: str, *, large: bool | None = None
+    study: Study, tables: Sequence[str], slow: str, fast: str, *, large: bool | None = None
 ) -> dict[str, float]:
     """Return how many times as long one column took to come near its optimum, by row.
 
@@ -40,20 +40,20 @@ def times_as_long(
     """
     found = {}
     for table in tables:
-        for cell in readings.done(table):
+        for cell in study.done(table):
             if cell.column != slow or (large is not None and (LARGE in cell.row) != large):
                 continue
-            if readings.status(table, cell.row, fast) == "done":
-                own, other = (_near(readings, table, cell.row, one) for one in (fast, slow))
+            if study.status(table, cell.row, fast) == "done":
+                own, other = (_near(study, table, cell.row, one) for one in (fast, slow))
                 if math.isfinite(own):
-                    found[f"{cell.row} ({readings.table(table).label})"] = other / own
+                    found[f"{cell.row} ({study.table(table).label})"] = other / own
     if not found:
         raise NotRun(f"{slow} beside {fast}")
     return found
 
 
-def _near(readings: Readings, table: str, row: str, column: str) -> float:
-    (seconds,) = readings.values(table, row, column, "near")
+def _near(study: Study, table: str, row: str, column: str) -> float:
+    (seconds,) = study.values(table, row, column, "near")
     return math.inf if seconds is None or math.isnan(seconds) else seconds
 
 
@@ -62,124 +62,122 @@ def _range(found: dict[str, float]) -> str:
     return f"{least:.2g} to {most:.2g} times as long"
 
 
-def _counting_is_slow(readings: Readings) -> Verdict:
-    few = times_as_long(readings, ["fig4"], DIRECT, SELECTION, large=False)
-    many = times_as_long(readings, ["fig4"], DIRECT, SELECTION, large=True)
+def _counting_is_slow(study: Study) -> Verdict:
+    few = times_as_long(study, ["fig4"], DIRECT, SELECTION, large=False)
+    many = times_as_long(study, ["fig4"], DIRECT, SELECTION, large=True)
     holds = min(many.values()) >= ALIKE and max(few.values()) <= ALIKE
-    return verdict(holds, f"few levels: {_range(few)}; many: {_range(many)}")
+    return Verdict(holds, f"few levels: {_range(few)}; many: {_range(many)}")
 
 
-def _trees_alike(readings: Readings) -> Verdict:
+def _trees_alike(study: Study) -> Verdict:
     parts, holds = [], True
     for name, other, tree in (
         ("AA tree", AA_TREE, SAME_DESCENT),
         ("merges of sorted scores", SORTED, SELECTION),
     ):
-        found = times_as_long(readings, ["fig4"], other, tree)
+        found = times_as_long(study, ["fig4"], other, tree)
         holds &= min(found.values()) >= 1 / ALIKE and max(found.values()) <= ALIKE
         parts.append(f"{name}: {_range(found)} as the selection tree")
-    return verdict(holds, "; ".join(parts))
+    return Verdict(holds, "; ".join(parts))
 
 
-def _prsvm(readings: Readings) -> Verdict:
-    few = times_as_long(readings, ["fig5"], COUNTING, TREE)
-    many = times_as_long(readings, ["fig6"], COUNTING, TREE)
+def _prsvm(study: Study) -> Verdict:
+    few = times_as_long(study, ["fig5"], COUNTING, TREE)
+    many = times_as_long(study, ["fig6"], COUNTING, TREE)
     holds = max(few.values()) <= ALIKE and min(many.values()) >= ALIKE
-    return verdict(holds, f"few levels: {_range(few)}; many: {_range(many)}")
+    return Verdict(holds, f"few levels: {_range(few)}; many: {_range(many)}")
 
 
-def _bundle_is_slow(readings: Readings) -> Verdict:
-    found = times_as_long(readings, ["fig5", "fig6"], BUNDLE, TREE)
+def _bundle_is_slow(study: Study) -> Verdict:
+    found = times_as_long(study, ["fig5", "fig6"], BUNDLE, TREE)
     slower = sum(each > 1.0 for each in found.values())
-    return verdict(
+    return Verdict(
         slower == len(found), f"{_range(found)}, slower in {slower} of {len(found)} sets"
     )
 
 
-def _one_of_the_fastest(readings: Readings) -> Verdict:
+def _one_of_the_fastest(study: Study) -> Verdict:
     tables = ["fig7"]
     best: dict[str, float] = {}
     for other in (COUNTING, BUNDLE):
-        for row, each in times_as_long(readings, tables, other, TREE).items():
+        for row, each in times_as_long(study, tables, other, TREE).items():
             best[row] = min(best.get(row, math.inf), each)
     slowest = min(best, key=best.__getitem__)
     figure = f"at worst {1 / best[slowest]:.2g} times as long as the fastest ({slowest})"
-    return verdict(min(best.values()) >= 1 / ALIKE, figure)
+    return Verdict(min(best.values()) >= 1 / ALIKE, figure)
 
 
-def _ours_is_faster(readings: Readings) -> Verdict:
-    found = times_as_long(readings, ["fig5", "fig6", "fig7"], TREE, OURS)
+def _ours_is_faster(study: Study) -> Verdict:
+    found = times_as_long(study, ["fig5", "fig6", "fig7"], TREE, OURS)
     least, most = (pick(found, key=found.__getitem__) for pick in (min, max))
     faster = sum(each > 1.0 for each in found.values())
     figure = f"faster in {faster} of {len(found)}: {found[least]:.2g} ({least}) to "
-    return verdict(faster * 2 > len(found), f"{figure}{found[most]:.2g} times ({most})")
+    return Verdict(faster * 2 > len(found), f"{figure}{found[most]:.2g} times ({most})")
 
 
-def _flat(readings: Readings) -> Verdict:
+def _flat(study: Study) -> Verdict:
     changes = [
-        readings.mean(table, cell.row, cell.column, "flat")
+        study.mean(table, cell.row, cell.column, "flat")
         for table in ("fig5", "fig6")
-        for cell in readings.done(table)
+        for cell in study.done(table)
         if cell.column in (TREE, COUNTING)
     ]
-    return verdict(max(changes) <= 0.005, f"accuracy changes by at most {max(changes):.4f}")
+    return Verdict(max(changes) <= 0.005, f"accuracy changes by at most {max(changes):.4f}")
 
 
-def _same_costs(readings: Readings) -> Verdict:
+def _same_costs(study: Study) -> Verdict:
     found = {
-        row: int(readings.mean("3", row, L2, "log2 C by accuracy"))
+        row: int(study.mean("3", row, L2, "log2 C by accuracy"))
         for row in BEST_LOG2_C
-        if readings.status("3", row, L2) == "done"
+        if study.status("3", row, L2) == "done"
     }
     if not found:
         raise NotRun("Table 3")
     other = [row for row, chosen in found.items() if chosen != BEST_LOG2_C[row][0]]
     figure = f"{len(found) - len(other)} of {len(found)} sets"
-    return verdict(not other, ", ".join([figure, *(f"not {row}" for row in other)]))
+    return Verdict(not other, ", ".join([figure, *(f"not {row}" for row in other)]))
 
 
-def _above_l2_svr(readings: Readings) -> Verdict:
-    accuracy = [ours - other for _, ours, other in readings.pairs("5", L2, L2_SVR, "accuracy")]
-    own, other = (readings.mean("5", "MQ2008", model, "ndcg") for model in (L2, L2_SVR))
+def _above_l2_svr(study: Study) -> Verdict:
+    accuracy = [ours - other for _, ours, other in study.pairs("5", L2, L2_SVR, "accuracy")]
+    own, other = (study.mean("5", "MQ2008", model, "ndcg") for model in (L2, L2_SVR))
     figure = f"accuracy {min(accuracy):+.4f} to {max(accuracy):+.4f} on {len(accuracy)} sets, "
-    return verdict(
+    return Verdict(
         float(np.mean(accuracy)) > 0.0 and abs(own - other) <= 0.02,
         f"{figure}NDCG {own - other:+.4f} on MQ2008",
     )
 
 
-def _l1_svr_is_worse(readings: Readings) -> Verdict:
-    found = readings.pairs("5", L1_SVR, L2_SVR, "accuracy")
+def _l1_svr_is_worse(study: Study) -> Verdict:
+    found = study.pairs("5", L1_SVR, L2_SVR, "accuracy")
     losses = [one - two for _, one, two in found]
     figure = f"accuracy {min(losses):+.4f} to {max(losses):+.4f} against L2-loss SVR on "
-    return verdict(float(np.mean(losses)) < 0.0, f"{figure}{len(losses)} sets")
+    return Verdict(float(np.mean(losses)) < 0.0, f"{figure}{len(losses)} sets")
 
 
-def _losses_alike(readings: Readings) -> Verdict:
+def _losses_alike(study: Study) -> Verdict:
     parts, holds = [], True
     for metric in ("accuracy", "ndcg"):
-        one, two = (readings.mean("3", "MQ2008", model, metric) for model in (L1, L2))
+        one, two = (study.mean("3", "MQ2008", model, metric) for model in (L1, L2))
         parts.append(f"{metric} {one:.4f} and {two:.4f}")
         holds &= abs(one - two) <= 0.01
-    return verdict(holds, "MQ2008: " + ", ".join(parts))
+    return Verdict(holds, "MQ2008: " + ", ".join(parts))
 
 
-def _forests_cost_more(readings: Readings) -> Verdict:
+def _forests_cost_more(study: Study) -> Verdict:
     parts, holds = [], True
     for model in (FOREST, GBDT):
-        ours = readings.mean("5", "MQ2008", L2, "seconds by accuracy")
-        times = readings.mean("6", "MQ2008", model, "seconds") / ours
-        gain = readings.mean("6", "MQ2008", model, "ndcg") - readings.mean(
-            "5", "MQ2008", L2, "ndcg"
-        )
+        ours = study.mean("5", "MQ2008", L2, "seconds by accuracy")
+        times = study.mean("6", "MQ2008", model, "seconds") / ours
+        gain = study.mean("6", "MQ2008", model, "ndcg") - study.mean("5", "MQ2008", L2, "ndcg")
         holds &= times > 1.0
         parts.append(f"{model}: {times:.1f} times as long, NDCG {gain:+.4f}")
-    return verdict(holds, "MQ2008: " + ", ".join(parts))
+    return Verdict(holds, "MQ2008: " + ", ".join(parts))
 
 
-def _trees_overfit(readings: Readings) -> Verdict:
-    few, many = (readings.mean(table, "MQ2008", GBDT, "accuracy") for table in ("6", "7"))
-    return verdict(many < few, f"MQ2008: accuracy {few:.4f} and {many:.4f}")
+def _trees_overfit(study: Study) -> Verdict:
+    few, many = (study.mean(table, "MQ2008", GBDT, "accuracy") for table in ("6", "7"))
+    return Verdict(many < few, f"MQ2008: accuracy {few:.4f} and {many:.4f}")
 
 
 CLAIMS = (

@@ -30,7 +30,6 @@ def _table(name: str, title: str, sets: Mapping[str, Name], *values: str) -> Tab
         name=name,
         title=title,
         cells=tuple(_cells(sets)),
-        tiny=Cell("MQ2007 shape, tiny", "", describe, {"name": "MQ2007", "part": 0.02}),
         quantities=tuple(
             Quantity(
                 value,

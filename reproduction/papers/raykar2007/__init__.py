@@ -3,7 +3,6 @@
 from reproduction.papers.raykar2007 import (
     claims,
     erfc,
-    first_column,
     movies,
     ranking,
     sets,
@@ -20,11 +19,11 @@ STUDY = Study(
         erfc.BY_SIZE,
         ranking.BY_EPS,
         sets.TABLE,
-        first_column.COUNTS,
+        sets.FIRST,
         movies.TABLE,
         ranking.TIMES,
         ranking.ACCURACIES,
-        first_column.ACCURACIES,
+        ranking.FIRST,
     ),
     claims=claims.CLAIMS,
 )

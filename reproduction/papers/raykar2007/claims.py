@@ -6,7 +6,7 @@ import math
 import statistics
 
 from reproduction.papers.raykar2007.sets import EXTRA, SOURCES
-from reproduction.study import Claim, NotRun, Readings, Verdict, verdict
+from reproduction.study import Claim, NotRun, Study, Verdict
 
 DIRECT, FAST, BOXES = "RankNCG direct", "RankNCG fast", "RankNCG boxes (ours)"
 LISTED = "RankSVM linear, listed pairs"
@@ -16,54 +16,54 @@ LARGE = {source.name for source in SOURCES if source.n_rows >= 1000}
 LAST = SOURCES[-1].name
 
 
-def series_is_short(readings: Readings) -> Verdict:
+def series_is_short(study: Study) -> Verdict:
     """12 terms of the series have an error below 1e-6 on [-4, 4]."""
-    error = readings.mean("fig1d", "12", "", "error")
-    return verdict(error < 1e-6, f"{error:.1e} at p = 12")
+    error = study.mean("fig1d", "12", "", "error")
+    return Verdict(error < 1e-6, f"{error:.1e} at p = 12")
 
 
-def sum_is_linear(readings: Readings) -> Verdict:
+def sum_is_linear(study: Study) -> Verdict:
     """The time of the fast sum grows with an exponent below 1.5, of the direct one above."""
     fast, direct = (
         math.log(
-            readings.mean("fig2", "N = 51,200", each, "seconds")
-            / readings.mean("fig2", "N = 3,200", each, "seconds"),
+            study.mean("fig2", "N = 51,200", each, "seconds")
+            / study.mean("fig2", "N = 3,200", each, "seconds"),
             16,
         )
         for each in ("Beaulieu, as in the paper", "direct")
     )
-    return verdict(
+    return Verdict(
         fast < 1.5 < direct,
         f"from 3,200 to 51,200 points, exponent {fast:.2f} of the fast sum, {direct:.2f} of the "
         "direct one",
     )
 
 
-def error_is_permitted(readings: Readings) -> Verdict:
+def error_is_permitted(study: Study) -> Verdict:
     """The error of the fast sum is below eps, by both algorithms."""
     ratios = [
-        readings.mean("fig2", cell.row, cell.column, "error") / float(cell.config["eps"])
-        for cell in readings.done("fig2")
+        study.mean("fig2", cell.row, cell.column, "error") / float(cell.config["eps"])
+        for cell in study.done("fig2")
         if cell.column != "direct"
     ]
-    return verdict(max(ratios) <= 1.0, f"at most {max(ratios):.2f} eps in {len(ratios)} sums")
+    return Verdict(max(ratios) <= 1.0, f"at most {max(ratios):.2f} eps in {len(ratios)} sums")
 
 
-def fast_is_as_good(readings: Readings) -> Verdict:
+def fast_is_as_good(study: Study) -> Verdict:
     """Fast and direct RankNCG have the same WMW."""
-    pairs = readings.pairs("4", DIRECT, FAST, "wmw")
+    pairs = study.pairs("4", DIRECT, FAST, "wmw")
     row, direct, fast = max(pairs, key=lambda pair: abs(pair[1] - pair[2]))
     largest = abs(direct - fast)
-    return verdict(
+    return Verdict(
         largest <= CLOSE, f"largest difference {largest:.4f} ({row}) in {len(pairs)} sets"
     )
 
 
-def fast_is_faster(readings: Readings) -> Verdict:
+def fast_is_faster(study: Study) -> Verdict:
     """Orders faster than direct on large sets: at least ten times, by the faster of two sums."""
     factors: dict[str, list[float]] = {}
     for method in (FAST, BOXES):
-        for row, direct, fast in readings.pairs("3", DIRECT, method, "seconds"):
+        for row, direct, fast in study.pairs("3", DIRECT, method, "seconds"):
             if row in LARGE:
                 factors.setdefault(row, []).append(direct / fast)
     if not factors:
@@ -72,78 +72,78 @@ def fast_is_faster(readings: Readings) -> Verdict:
         f"{row}: {' and '.join(f'{each:.1f}x' for each in found)}" for row, found in factors.items()
     )
     holds = max(max(found) for found in factors.values()) >= 10.0
-    return verdict(holds, f"by the series and by boxes, {shown}")
+    return Verdict(holds, f"by the series and by boxes, {shown}")
 
 
-def methods_are_similar(readings: Readings) -> Verdict:
+def methods_are_similar(study: Study) -> Verdict:
     """All linear methods and RankBoost have WMW within .05 of one another, in the median set."""
     ranges = []
     for source in (*SOURCES, EXTRA):
         found = [
-            readings.mean("4", source.name, method, "wmw")
+            study.mean("4", source.name, method, "wmw")
             for method in (DIRECT, FAST, LISTED, "RankNet linear", "RankBoost")
-            if readings.status("4", source.name, method) == "done"
+            if study.status("4", source.name, method) == "done"
         ]
         if len(found) > 2:
             ranges.append(max(found) - min(found))
     if not ranges:
         raise NotRun("three methods")
     middle = statistics.median(ranges)
-    return verdict(
+    return Verdict(
         middle <= 0.05, f"range {middle:.3f} in the median set, at most {max(ranges):.3f}"
     )
 
 
-def boosting_is_second(readings: Readings) -> Verdict:
+def boosting_is_second(study: Study) -> Verdict:
     """After fast RankNCG, RankBoost is the fastest of the paper's methods on large sets."""
     seconds = []
     for row in sorted(LARGE):
         times = {
-            method: readings.mean("3", row, method, "seconds")
+            method: study.mean("3", row, method, "seconds")
             for method in OTHERS
-            if readings.status("3", row, method) == "done"
+            if study.status("3", row, method) == "done"
         }
         if "RankBoost" in times and len(times) > 1:
             seconds.append((row, min(times, key=times.__getitem__)))
     if not seconds:
         raise NotRun("RankBoost beside another")
     winners = sum(name == "RankBoost" for _, name in seconds)
-    return verdict(winners == len(seconds), f"in {winners} of {len(seconds)} large sets")
+    return Verdict(winners == len(seconds), f"in {winners} of {len(seconds)} large sets")
 
 
-def only_fast_finishes(readings: Readings) -> Verdict:
+def only_fast_finishes(study: Study) -> Verdict:
     """On California Housing only the fast method finishes within the limits."""
-    states = {each: readings.status("3", LAST, each) for each in (FAST, *OTHERS)}
+    states = {each: study.status("3", LAST, each) for each in (FAST, *OTHERS)}
     if states[FAST] == "not run" or all(states[each] == "not run" for each in OTHERS):
         raise NotRun(LAST)
     finished = [each for each in OTHERS if states[each] == "done"]
-    return verdict(
+    return Verdict(
         states[FAST] == "done" and not finished,
         f"others that finished: {', '.join(finished) or 'none'}",
     )
 
 
-def eps_leaves_accuracy(readings: Readings) -> Verdict:
+def eps_leaves_accuracy(study: Study) -> Verdict:
     """eps has no effect on WMW."""
     found = [
-        readings.mean("fig3", cell.row, cell.column, "wmw")
-        for cell in readings.done("fig3")
+        study.mean("fig3", cell.row, cell.column, "wmw")
+        for cell in study.done("fig3")
         if cell.column == FAST
     ]
     width = max(found) - min(found)
-    return verdict(width <= CLOSE, f"range {width:.4f} over {len(found)} values of eps")
+    return Verdict(width <= CLOSE, f"range {width:.4f} over {len(found)} values of eps")
 
 
-def films_are_ranked_better(readings: Readings) -> Verdict:
+def films_are_ranked_better(study: Study) -> Verdict:
     """On MovieLens, RankNCG has the higher WMW and takes less time than RankBoost at every d."""
-    accuracy = readings.pairs("2", FAST, "RankBoost", "wmw")
-    seconds = {row: (a, b) for row, a, b in readings.pairs("2", FAST, "RankBoost", "seconds")}
+    accuracy = study.pairs("2", FAST, "RankBoost", "wmw")
+    seconds = {row: (a, b) for row, a, b in study.pairs("2", FAST, "RankBoost", "seconds")}
     shown = ", ".join(
         f"{row}: {fast:.3f} and {boost:.3f} ({seconds[row][1] / seconds[row][0]:.1f}x the time)"
         for row, fast, boost in accuracy
     )
     holds = all(fast > boost and seconds[row][0] < seconds[row][1] for row, fast, boost in accuracy)
-    return verdict(holds, shown)
+    return Verdict(holds, shown)
 
 
 CLAIMS = (
