@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -83,7 +83,6 @@ def test_every_ranker_scores_a_row_by_itself(name, kernel):
     ranker = fitted(name, kernel)
     width = training_rows(kernel).shape[1]
 
-    @settings(max_examples=15)
     @given(st.integers(0, 2**32 - 1), st.sampled_from(DTYPES), st.sampled_from(sorted(FORMS)))
     def check(seed, dtype, form):
         rng = np.random.default_rng(seed)
