@@ -13,14 +13,9 @@ from sklearn.base import clone
 
 from pairrank import (
     ConvexHullRanker,
-    MPRank,
-    RankNCG,
     RankNCGCV,
     RankRLS,
-    RankRLSCV,
     RankSVM,
-    RankSVMCV,
-    SVRank,
 )
 
 FORMS = {
@@ -41,16 +36,9 @@ def linear_callable(X, Y):
 
 RANKERS = {
     "RankSVM": RankSVM(),
-    "RankSVM, hinge": RankSVM(loss="hinge"),
-    "RankNCG": RankNCG(),
-    "RankRLS": RankRLS(),
     "RankRLS, several targets": RankRLS(),
     "ConvexHullRanker": ConvexHullRanker(),
-    "MPRank": MPRank(),
-    "SVRank": SVRank(),
-    "RankSVMCV": RankSVMCV(Cs=[0.1, 1.0], cv=2),
     "RankNCGCV": RankNCGCV(alphas=[0.1, 1.0], cv=2),
-    "RankRLSCV": RankRLSCV(alphas=[0.1, 1.0]),
 }
 KERNELS = (None, "rbf", "poly", "precomputed", linear_callable)
 

@@ -163,6 +163,8 @@ def test_every_algorithm_and_solver_ends_at_one_optimum(name, n_levels, n_querie
     first = ranker.fit(X, y, qid=qid)
     coef, objective = first.coef_, first.objective_
     for options in others:
+        if options.get("pair_sum") == "beaulieu" and not n_levels:
+            continue  # a series per level: a minute
         other = type(ranker)(**{**ranker.get_params(), **options}).fit(X, y, qid=qid)
         np.testing.assert_allclose(other.coef_, coef, rtol=1e-4, atol=1e-6)
         assert other.objective_ == pytest.approx(objective, rel=1e-6)
