@@ -38,7 +38,9 @@ for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGHUP")):
 settings.register_profile(
     "fresh", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, database=None)
+settings.register_profile(
+    "same", settings.get_profile("fresh"), derandomize=True, database=None, max_examples=25
+)
 settings.load_profile("same")
 
 

@@ -201,7 +201,7 @@ def test_an_interrupt_keeps_what_is_finished(data):
     assert partial.interrupted
     assert partial.summary["n_folds"].tolist() == [2, 1]
     assert partial.best_ == "fine"
-    assert partial.differences["n_units"].tolist() == [3]  # the queries of the fold of both
+    assert partial.differences["n_units"].tolist() == [4]  # the queries of the fold of both
 
 
 @pytest.mark.parametrize("model", [Counting("first", interrupted_at=1), Stopped()])

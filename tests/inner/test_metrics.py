@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 from sklearn import config_context
@@ -60,7 +60,6 @@ def compared(differences, n_resamples=99, seed=0):
     return compare_values(differences, np.zeros(differences.size), n_resamples, 0.95, seed)
 
 
-@settings(max_examples=60)
 @given(tenths=st.lists(st.integers(-5, 5), min_size=2, max_size=9))
 def test_the_p_value_of_few_queries_counts_every_swap(tenths):
     found = compared(np.array(tenths) / 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -184,7 +184,6 @@ VOTES = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(VOTES, st.booleans())
 @example([(0, 1, False), (0, 1, True)], True)
 @example([(0, 1, False), (1, 1, True), (2, 2, True)], True)

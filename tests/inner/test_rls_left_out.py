@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -175,7 +175,6 @@ def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["ties", "offset", "constant", "float32"]))
 @example(2749, "ties")
-@settings(max_examples=40)
 def test_left_out_scores_are_those_of_refits_on_awkward_rows(seed, kind):
     rng = np.random.default_rng(seed)
     n_rows, n_features = int(rng.integers(2, 25)), int(rng.integers(1, 9))
