@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap
-from pairrank.design import Design, largest_of, size_of
+from pairrank.design import Design
 from pairrank.objective.kernel_design import KernelDesign
 
 ENOUGH_ENTRIES = 1 << 18
@@ -44,16 +44,9 @@ class ExactHessian:
         self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
 
     def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`: two products with X and one with the curvature.
-
-        `v` is scaled by a power of 2, because float32 overflows at the squares of huge features.
-        """
-        largest = largest_of(v)
-        if not 0.0 < largest < np.inf:
-            return self.penalty * v
-        size = size_of(v)
-        product = self.design.transposed(self.curvature.matvec(self.design.scores(v / size)))
-        return self.penalty * v + size * self.factor * product
+        """Return the Hessian times `v`: two products with X and one with the curvature."""
+        product = self.design.transposed(self.curvature.matvec(self.design.scores(v)))
+        return self.penalty * v + self.factor * product
 
 
 class GivenInverse:

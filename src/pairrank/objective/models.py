@@ -12,7 +12,6 @@ from scipy import linalg
 from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
 from pairrank.design import rows_at
-from pairrank.objective.binned_pairs import BinnedPairs
 from pairrank.objective.hessians import ExactHessian, GivenInverse
 from pairrank.objective.pair_objective import PairObjective
 from pairrank.objective.problem import Problem
@@ -41,10 +40,9 @@ class SampledModel:
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
     At first `n_rows` are drawn, or all rows where that is half of them or more: `is_whole` then
-    says that the model is exact. Otherwise scores are rounded to bins where that is faster (see
-    `BinnedPairs`), which costs less precision than the sampling. `refine` draws four times as many,
-    or uses the Hessian of every pair. A matrix costs O(sample * n_features^2) and a factorisation
-    O(n_features^3). Where the factorisation fails, the Hessian of every pair is used from then on.
+    says that the model is exact. `refine` draws four times as many, or uses the Hessian of every
+    pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
+    factorisation fails, the Hessian of every pair is used from then on.
     """
 
     def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
@@ -52,7 +50,6 @@ class SampledModel:
         self._uses_every_pair = False
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
         self._last: FloatArray | None = None
-        self._binned: BinnedPairs | None = None
         self._pair_sum: PairSum | None = None
         self._draw(n_rows)
 
@@ -92,10 +89,7 @@ class SampledModel:
         return self._cached[1]
 
     def _products(self, scores: FloatArray) -> FloatArray:
-        """Return X' H X for the curvature H at the scores, or near them."""
-        binned = None if self._binned is None else self._binned.at(scores)
-        if binned is not None:
-            return binned
+        """Return X' H X for the curvature H at the scores."""
         if self._pair_sum is None:
             self._pair_sum = bind(self.problem.loss, self._sample.preferences, eps=_ROUGH)
         columns = _transposed(self._rows)
@@ -125,9 +119,6 @@ class SampledModel:
         self._design, self._pair_sum = self._sample.design, None
         with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
             self._rows = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
-        self._binned = None
-        if not self.is_whole and isinstance(drawn, Levels):
-            self._binned = BinnedPairs(self._rows, drawn, problem.loss)
         self._cached = None
 
 
@@ -198,7 +189,7 @@ class BandedModel:
         problem, bands = self.problem, self._pair_sum
         has_own = hasattr(bands, "curvature_at")  # cells need neither value nor gradient for it
         curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
-        return ExactHessian(problem.rough_design, curvature, problem.factor, problem.penalty)
+        return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
 
     def inverse(self, w: FloatArray, scores: FloatArray) -> None:
         """Return None: bands give no preconditioner."""

@@ -13,7 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.design import Design
 from pairrank.objective.row_blocks import block_rows, centred, centred_blocks, cut, dense
 from pairrank.preferences import Differences, Pairs
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences._codes import counting_order
 
 
 def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:

@@ -27,8 +27,8 @@ class Total(NamedTuple):
     value_error: float
     gradient_error: float
     """Bound on the sum over rows of the errors of the gradient by the scores."""
-    hessian: Callable[[bool], LinearMap]
-    """Returns the Hessian of every pair, penalty included; products may be rounded if True."""
+    hessian: Callable[[], LinearMap]
+    """Returns the Hessian of every pair, penalty included."""
 
 
 class Sums(Protocol):
@@ -44,10 +44,6 @@ class Sums(Protocol):
     @property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values."""
-
-    @property
-    def rounds(self) -> bool:
-        """Whether products with a Hessian may be rounded."""
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Total:
         """Return the sums at some weights."""
@@ -77,10 +73,9 @@ class PairProblem(Protocol):
 class PairObjective:
     r"""A problem as an objective: penalty/2 \|w\|^2 is left to the solver.
 
-    `model` approximates the Hessian; None: that of every pair. With `is_rough` the Hessian of every
-    pair may be rounded (see `Problem.rough_design`) until `refine` is called. `inverse`
-    preconditions where the model does not; None: the inverse of the Hessian's diagonal where
-    features differ in size. At w = 0 value and gradient are computed once.
+    `model` approximates the Hessian; None: that of every pair. `inverse` preconditions where the
+    model does not; None: the inverse of the Hessian's diagonal where features differ in size. At
+    w = 0 value and gradient are computed once.
     """
 
     def __init__(
@@ -88,11 +83,9 @@ class PairObjective:
         problem: PairProblem,
         model: HessianModel | None = None,
         inverse: LinearMap | None = None,
-        *,
-        is_rough: bool = False,
     ) -> None:
         self._problem, self._model, self._inverse = problem, model, inverse
-        self._sums, self._is_rough = problem.bound(), is_rough
+        self._sums = problem.bound()
         self.n_features, self.precision = self._sums.n_features, self._sums.precision
         self.penalty = problem.penalty
         self._zero: Total | None = None
@@ -117,12 +110,8 @@ class PairObjective:
         return is_sharper
 
     def refine(self) -> bool:
-        """Ask the model for a better Hessian, then use that of every pair unrounded."""
-        if self._model is not None and self._model.refine():
-            return True
-        changes = self._is_rough and self._sums.rounds
-        self._is_rough = False
-        return changes
+        """Ask the model for a better Hessian; False if there is none."""
+        return self._model is not None and self._model.refine()
 
     def _point(self, w: FloatArray, total: Total) -> Point:
         of_gradient = total.gradient_error
@@ -143,7 +132,7 @@ class PairObjective:
     def _hessian(self, w: FloatArray, total: Total) -> LinearMap:
         """Return the (generalised) Hessian, of the model or of every pair."""
         modelled = None if self._model is None else self._model.hessian(w, total.scores)
-        return total.hessian(self._is_rough) if modelled is None else modelled
+        return total.hessian() if modelled is None else modelled
 
     def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the model's inverse, the given one, or that of an uneven diagonal."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Squares, Tubes
-from pairrank.design import Design, compacted, largest_of, norm_of, rows_at
+from pairrank.design import Design, largest_of, norm_of
 from pairrank.losses import Square
 from pairrank.objective.hessians import (
     ENOUGH_ENTRIES,
@@ -22,7 +22,7 @@ from pairrank.objective.kernel_design import KernelDesign
 from pairrank.objective.offsets import without_offset
 from pairrank.objective.pair_objective import ROUNDING, Total
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels, Preferences
+from pairrank.preferences import Differences, Preferences
 
 _ENTRIES_PER_FEATURE = 16
 """A feature's spread is judged from at least about this many entries, where it has them."""
@@ -68,12 +68,6 @@ class Problem:
             return KernelDesign(self.X)
         return Design(without_offset(self.X, self.preferences))
 
-    @functools.cached_property
-    def rough_design(self) -> Design | KernelDesign:
-        """The design for approximate Hessians: rounded where sparse X is large, else `design`."""
-        design = self.design
-        return design if isinstance(design, KernelDesign) else compacted(design)
-
     @property
     def features(self) -> Any:
         """The features that `design` multiplies by, or the kernel matrix."""
@@ -106,28 +100,11 @@ class Problem:
         assert not isinstance(self.preferences, Differences)
         return float(self.loss.phi(np.zeros(1), order=2)[0]) * degrees_of(self.preferences)
 
-    @property
-    def some_rows(self) -> Design:
-        """Every k-th row of X, with enough entries to judge its features by.
-
-        Rows of Levels are in the order of their layout.
-        """
-        return self._some[0]
-
-    @property
-    def some_degrees(self) -> FloatArray:
-        """The weight of the preferences of each of `some_rows`."""
-        return self._some[1]
-
     @functools.cached_property
-    def _some(self) -> tuple[Design, FloatArray]:
+    def some_rows(self) -> Design:
+        """Every k-th row of X, with enough entries to judge its features by."""
         assert isinstance(self.design, Design)
-        preferences, step = self.preferences, slice(None, None, self.stride)
-        if self.stride == 1 or not isinstance(preferences, Levels):
-            return Design(self.design.X[step]), degrees_of(preferences)[step].copy()
-        rows, X = preferences.row_of[step], self.design.X
-        some = X[rows] if self.design.is_sparse else rows_at(X, rows)
-        return Design(some), preferences.degrees_at(step)
+        return Design(self.design.X[:: self.stride])
 
     @functools.cached_property
     def stride(self) -> int:
@@ -140,7 +117,8 @@ class Problem:
     @functools.cached_property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
-        absolute = self.some_rows.magnitudes_transposed(self.some_degrees)
+        degrees = degrees_of(self.preferences)[:: self.stride]
+        absolute = Design(abs(self.some_rows.X)).transposed(degrees)
         return self.stride * float(np.linalg.norm(absolute)) / self.preferences.total_weight
 
     @functools.cached_property
@@ -153,18 +131,14 @@ class Problem:
         design = self.design
         if isinstance(design, KernelDesign):
             return None
-        whole = self.curvature_at_zero() if self.is_of_differences else None
-        some = self.some_degrees if whole is None else whole[:: self.stride]
-        if is_even(spread_of_features(self.some_rows, some)):
+        degree = self.curvature_at_zero()
+        if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
             return None
-        degree = self.curvature_at_zero() if whole is None else whole
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
 
 
 def degrees_of(preferences: Preferences | Differences) -> FloatArray:
     """Return the weight of the preferences that each row is in, (n_rows,)."""
-    if isinstance(preferences, Levels):
-        return preferences.wins_plus(1.0)
     wins, losses = preferences.wins_and_losses()
     return wins + losses
 
@@ -194,9 +168,8 @@ class RowSums:
         if not w.any():
             curvature = functools.partial(_curvature_at, pair_sum, scores)
 
-        def hessian(is_rough: bool) -> LinearMap:
-            its_design = problem.rough_design if is_rough else design
-            return ExactHessian(its_design, curvature(), factor, penalty)
+        def hessian() -> LinearMap:
+            return ExactHessian(design, curvature(), factor, penalty)
 
         with np.errstate(over="ignore", invalid="ignore"):
             return Total(
@@ -217,11 +190,6 @@ class RowSums:
     def rounding(self) -> FloatArray:
         """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
         return self.design.rounding()
-
-    @property
-    def rounds(self) -> bool:
-        """Whether products with a Hessian may be rounded."""
-        return self.problem.rough_design is not self.design
 
     @property
     def absolute_share(self) -> float:
