@@ -13,7 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankWarning
 from pairrank.preferences import Differences, Levels, Pairs
 
-FAR = 1e4
+FAR = 100.0
 """The offset is subtracted where features are this many times as large as their differences."""
 _LOST = 1e-4
 """Warn where the relative rounding of differences in X is larger than this."""

@@ -53,8 +53,11 @@ class PairIndex:
         preferences.require_pairs()
         self.n_pairs = preferences.n_pairs
         self.total_weight = preferences.total_weight
-        is_listed = isinstance(preferences, Pairs)
-        self._pairs = _Listed(preferences) if is_listed else _Laid(preferences)
+        self._pairs: _Listed | _Laid
+        if isinstance(preferences, Pairs):
+            self._pairs = _Listed(preferences)
+        else:
+            self._pairs = _Laid(preferences)
 
     def draw(self, n_draws: int, generator: np.random.Generator) -> Drawn:
         """Return the preferred and the other row of each drawn pair, (n_draws,) each."""
