@@ -13,7 +13,7 @@ from pairrank.model_selection import rls_pair_out, rls_shortcuts
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
-from pairrank.objective import row_blocks
+from pairrank.objective import normal_equations
 from pairrank.preferences import Pairs
 from rls_definitions import refit, refit_pairs
 
@@ -162,7 +162,7 @@ def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
         ]
 
     whole = numbers()
-    monkeypatch.setattr(row_blocks, "_BLOCK_ENTRIES", 40)
+    monkeypatch.setattr(normal_equations, "_BLOCK_ENTRIES", 40)
     monkeypatch.setattr(rls_shortcuts, "_ENTRIES", 40)
     monkeypatch.setattr(rls_pair_out, "_ENTRIES", 40)
     for cut, expected in zip(numbers(), whole, strict=True):

@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import SquaredHinge
 from pairrank.objective import Problem, SampledModel
-from pairrank.objective.offsets import without_offset
+from pairrank.objective.problem import without_offset
 from pairrank.preferences import Differences, Levels
 
 

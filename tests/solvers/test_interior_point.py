@@ -12,11 +12,10 @@ from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
 from pairrank.compiled import limit_rows as passes
 from pairrank.objective import HullObjective, hull_objective
-from pairrank.objective.limit_rows import LimitRows
-from pairrank.objective.newton_systems import newton_system, preconditioner
+from pairrank.objective.limit_rows import LimitRows, newton_system, preconditioner
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import minimize_with_limits
-from pairrank.solvers.limit_run import LimitRun
+from pairrank.solvers.limits import LimitRun
 
 pytestmark = pytest.mark.numeric
 

@@ -36,10 +36,9 @@ from pairrank.objective import (
 )
 from pairrank.preferences import Differences, Levels, PairIndex, Preferences, draw_sample
 from pairrank.solvers.bundle import Bundle
-from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.sgd import SGD, Walk
-from pairrank.solvers.tron import Tron
+from pairrank.solvers.tron import ContinuedTron, Tron
 
 if TYPE_CHECKING:
     from pairrank.blocks.problem import BlockProblem

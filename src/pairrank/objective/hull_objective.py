@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.design import rows_at
-from pairrank.objective.offsets import without_offset
+from pairrank.objective.problem import without_offset
 from pairrank.preferences import Levels
 
 _PIECE_ENTRIES = 1 << 18

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,11 @@ from scipy import linalg
 from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
 from pairrank.design import rows_at
-from pairrank.objective.hessians import ExactHessian, GivenInverse
-from pairrank.objective.pair_objective import PairObjective
+from pairrank.objective.pair_objective import ExactHessian, GivenInverse, PairObjective
 from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
+from pairrank.solvers.line_search import Trial, search_slope
 
 _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
@@ -30,8 +29,6 @@ _COARSER = 16
 _ROWS_IN_CACHE = 1024
 _ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
-_FURTHEST = 1e3
-_MAX_SECANTS = 10
 _ENOUGH = 0.02
 """The search along a line ends at this part of the slope at its start."""
 
@@ -270,9 +267,7 @@ class LineSample:
         """Return the multiple of the step that lowers the objective most, and the scores there.
 
         `slope` is the exact derivative at the point. The sample gives only its change, so the
-        multiple is good also near the optimum, where the sample's error exceeds the derivative. The
-        zero of the increasing derivative is found by doubling, then by the Illinois variant of the
-        secant method.
+        multiple is good also near the optimum, where the sample's error exceeds the derivative.
         """
         problem = self._problem
         scores = problem.design.scores(step)
@@ -284,10 +279,11 @@ class LineSample:
         at_zero, first = sampled(0.0), slope / problem.factor
         curvature = penalty * float(step @ step) / problem.factor
 
-        def derivative(t: float) -> float:
-            return first + sampled(t) - at_zero + curvature * t
+        def probe(t: float) -> Trial:
+            return Trial(t, first + sampled(t) - at_zero + curvature * t)
 
-        multiple = _zero_of(derivative, first) if first < 0 else 1.0
+        found = search_slope(probe, Trial(0.0, first), 1.0, _ENOUGH) if first < 0 else None
+        multiple = 1.0 if found is None else found.length
 
         def move(rows: slice) -> None:
             scores[rows] *= multiple
@@ -295,30 +291,3 @@ class LineSample:
 
         threads.run(move, threads.blocks(scores.size, _ROWS_A_BLOCK))
         return multiple, scores
-
-
-def _zero_of(derivative: Callable[[float], float], at_zero: float) -> float:
-    """Return an approximate zero of an increasing function that is negative at 0."""
-    low, low_value = 0.0, at_zero
-    enough = -_ENOUGH * at_zero
-    high, high_value = 1.0, derivative(1.0)
-    while high_value < -enough and high < _FURTHEST:
-        low, low_value, high = high, high_value, 2 * high
-        high_value = derivative(high)
-    side = 0
-    for _ in range(_MAX_SECANTS):
-        if abs(high_value) <= enough or not np.isfinite(high_value) or high_value < 0:
-            break
-        middle = (low * high_value - high * low_value) / (high_value - low_value)
-        value = derivative(middle)
-        if abs(value) <= enough:
-            return middle
-        if value < 0:
-            low, low_value = middle, value
-            high_value = high_value / 2 if side < 0 else high_value
-            side = -1
-        else:
-            high, high_value = middle, value
-            low_value = low_value / 2 if side > 0 else low_value
-            side = 1
-    return high if np.isfinite(high_value) else max(low, 1e-3)

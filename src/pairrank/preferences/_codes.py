@@ -153,8 +153,9 @@ def count_pairs(
     if weight is None and roles is None:
         return int(counts.sum()), counts.astype(np.float64)
     sides = (weight, weight) if roles is None else roles
-    won, lost = (group_totals(sizes, group_start, side) for side in sides)
-    return int(counts.sum()), _weights_by_query(won, lost, query_group, edges)
+    wins, _ = wins_of_groups(group_start, query_group, edges, sides)
+    won, query = wins * group_totals(sizes, group_start, sides[0]), query_of_groups(query_group)
+    return int(counts.sum()), np.bincount(query, won, query_group.size - 1).astype(np.float64)
 
 
 def group_totals(
@@ -223,22 +224,6 @@ def pairs_by_query(
         ends = np.searchsorted(edges[:, 0], query_group)
     running = np.concatenate((np.zeros(1, dtype=products.dtype), np.cumsum(products)))
     return running[ends[1:]] - running[ends[:-1]]
-
-
-def _weights_by_query(
-    winners: FloatArray,
-    losers: FloatArray,
-    query_group: NDArray[np.int64],
-    edges: NDArray[np.int64] | None,
-) -> FloatArray:
-    """Sum products of the weights of winners and losers over joined groups by query."""
-    query = query_of_groups(query_group)
-    if edges is None:
-        products = winners * totals_around(losers, query_group)[0]
-    else:
-        low, high = edges.T
-        products, query = losers[low] * winners[high], query[low]
-    return np.bincount(query, products, query_group.size - 1).astype(np.float64)
 
 
 def no_pairs(
