@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from pairrank.design import Design, norm_of, rows_at
+from pairrank.design import Design
 from pairrank.kernels import Kernel
 from pairrank.objective.kernel_design import KernelDesign
 
@@ -112,25 +111,6 @@ def test_float32_rows_lose_nothing_that_float64_rows_keep(dtype):
     double = X.astype(np.float64)
     np.testing.assert_array_equal(Design(X).scores(w), Design(double).scores(w))
     np.testing.assert_array_equal(Design(X).transposed(values), Design(double).transposed(values))
-
-
-@pytest.mark.parametrize("form", [name for name in FORMS if name != "CSR"])
-def test_rows_are_gathered_without_a_copy_of_the_matrix(form, monkeypatch):
-    monkeypatch.setattr("pairrank.design._ROWS_IN_CACHE", 7)
-    X = FORMS[form](rows_of(4000))
-    places = np.random.default_rng(1).integers(0, len(X), 50)
-    tracemalloc.start()
-    found = rows_at(X, places)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    np.testing.assert_array_equal(found, X[places])
-    assert found.flags.c_contiguous
-    assert peak < X.nbytes / 2
-
-
-def test_norms_neither_overflow_nor_underflow():
-    for size in (0.0, 1e-300, 1e-90, 1.0, 1e90, 1e300):
-        assert norm_of(np.array([3.0, -4.0]) * size) == pytest.approx(5.0 * size, rel=1e-15)
 
 
 def test_rows_that_cannot_be_written_are_read():

@@ -56,8 +56,6 @@ def small_blocks(monkeypatch):
     for module, name, value in (
         ("pairrank.design", "_BLOCK_ENTRIES", 100),
         ("pairrank.design", "_ENTRIES_PER_FEATURE", 1),
-        ("pairrank.design", "_ROWS_A_BLOCK", 50),
-        ("pairrank.design", "_ROWS_IN_CACHE", 64),
         (_codes, "ROWS_A_BLOCK", 50),
         (_codes, "_ROWS_PER_KEY", 0),
         (cell_plan, "LEAST_ROWS", 300),

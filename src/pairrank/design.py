@@ -8,22 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from pairrank import threads
 
 FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 19
-_ROWS_A_BLOCK = 1 << 17
 _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
-_ROWS_IN_CACHE = 1024
-"""Threads gather rows in pieces of so many."""
 _UNITS = 2.0
 """The most rounding errors per term of a product that were observed to add up."""
-_SAFE = 1e-200
-"""A square above this, and below its inverse, neither lost terms nor overflowed."""
 
 
 class Design:
@@ -160,32 +155,3 @@ def _even_blocks(size: int, most: int) -> list[slice]:
     n_blocks = -(-size // most)
     n_blocks += n_blocks % 2 if n_blocks > 1 else 0
     return threads.blocks(size, -(-size // max(1, n_blocks)) or 1)
-
-
-def rows_at(X: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return some rows of a dense matrix in C order; threads share them."""
-    result = np.empty((rows.size, X.shape[1]), X.dtype)
-
-    def gather(places: slice) -> None:
-        if X.flags.c_contiguous:
-            np.take(X, rows[places], axis=0, out=result[places], mode="clip")
-        else:  # np.take would copy the whole matrix first
-            result[places] = X[rows[places]]
-
-    threads.run(gather, threads.blocks(rows.size, _ROWS_IN_CACHE))
-    return result
-
-
-def largest_of(values: NDArray[Any]) -> float:
-    """Return the largest absolute value, NaN if one is NaN; without a copy of the values."""
-    return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
-
-
-def norm_of(values: FloatArray) -> float:
-    """Return the Euclidean norm without overflow or underflow."""
-    blocks = threads.blocks(values.size, _ROWS_A_BLOCK)
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = sum(threads.run(lambda rows: float(values[rows] @ values[rows]), blocks))
-    if _SAFE < square < 1.0 / _SAFE:
-        return float(np.sqrt(square))
-    return float(linalg.norm(values, check_finite=False))

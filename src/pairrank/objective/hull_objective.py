@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray
-from pairrank.design import rows_at
 from pairrank.objective.problem import without_offset
 from pairrank.preferences import Levels
 
@@ -95,7 +94,7 @@ class HullObjective:
     def features(self, piece: Piece) -> Any:
         """Return the rows of a piece."""
         if self._rows is None:
-            return rows_at(self._X, self.row_of[piece.rows])
+            return self._X[self.row_of[piece.rows]]
         X: Any = self._rows
         if len(self.pieces) == 1:
             return X

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
-from pairrank.design import rows_at
+from pairrank._protocols import FloatArray, LinearMap, Point
+from pairrank.design import Design
+from pairrank.objective.normal_equations import dense
 from pairrank.objective.pair_objective import ExactHessian, GivenInverse, PairObjective
 from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
@@ -46,8 +47,6 @@ class SampledModel:
         self.problem, self.generator = problem, generator
         self._uses_every_pair = False
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
-        self._last: FloatArray | None = None
-        self._pair_sum: PairSum | None = None
         self._draw(n_rows)
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
@@ -82,15 +81,12 @@ class SampledModel:
             except linalg.LinAlgError:
                 self._uses_every_pair = True
                 return None
-        self._last = w.copy()
         return self._cached[1]
 
     def _products(self, scores: FloatArray) -> FloatArray:
         """Return X' H X for the curvature H at the scores."""
-        if self._pair_sum is None:
-            self._pair_sum = bind(self.problem.loss, self._sample.preferences, eps=_ROUGH)
-        columns = _transposed(self._rows)
-        return np.asarray(self._pair_sum.at(scores).curvature().matmat(columns) @ self._rows)
+        X = self._design.X
+        return np.asarray(self._pair_sum.at(scores).curvature().matmat(_transposed(X)) @ X)
 
     def _is_near(self, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
@@ -98,8 +94,6 @@ class SampledModel:
         known = self._cached[0]
         if self.is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
-        if self._last is not None and np.array_equal(self._last, w):
-            return True
         design, change = self.problem.design, self._design.scores(w - known)
         cost = sampled_hessian_cost(self._design.n_rows, design.n_rows, design.n_features)
         return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
@@ -109,14 +103,11 @@ class SampledModel:
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
-        features = problem.features
-        dense = not hasattr(features, "toarray")
-        X = rows_at(features, rows) if dense else np.asarray(features[rows].toarray())
-        self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
-        self._design, self._pair_sum = self._sample.design, None
+        X = dense(problem.features[rows])
         with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
-            self._rows = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
-        self._cached = None
+            X -= X.mean(axis=0)
+        self._design, self._cached = Design(X), None
+        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
