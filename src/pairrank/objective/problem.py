@@ -30,7 +30,7 @@ from pairrank.preferences import Differences, Levels, Pairs, Preferences
 
 FAR = 100.0
 """The offset is subtracted where features are this many times as large as their differences."""
-_LOST = 1e-4
+_LOST = 1e-3
 """Warn where the relative rounding of differences in X is larger than this."""
 _SAMPLE = 1000
 _BLOCK_ENTRIES = 1 << 20
@@ -41,7 +41,7 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
 
     Only differences within a query enter a sum over pairs, so the optimum is the same, and an
     offset of 1e9 costs no digits beyond those that X has lost already: a warning says where fewer
-    than four digits of a feature's differences are left. A thousand rows decide whether a copy is
+    than three digits of a feature's differences are left. A thousand rows decide whether a copy is
     needed. CSR rows are returned unchanged. Costs O(n_features), and O(size) time and memory where
     X is copied.
     """
