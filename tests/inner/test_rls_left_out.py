@@ -17,7 +17,7 @@ from pairrank.model_selection.rls_left_out import (
     leave_pair_out,
     leave_query_out,
 )
-from pairrank.objective import row_blocks
+from pairrank.objective import normal_equations
 from pairrank.preferences import Pairs
 from rls_definitions import refit, refit_pairs
 
@@ -166,7 +166,7 @@ def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
         ]
 
     whole = numbers()
-    monkeypatch.setattr(row_blocks, "_BLOCK_ENTRIES", 40)
+    monkeypatch.setattr(normal_equations, "_BLOCK_ENTRIES", 40)
     monkeypatch.setattr(rls_left_out, "_ENTRIES", 40)
     monkeypatch.setattr(rls_left_out, "_PAIR_ENTRIES", 40)
     for cut, expected in zip(numbers(), whole, strict=True):

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import RowBlock
-from pairrank.preferences._codes import counts_of, level_codes
+from pairrank.preferences._codes import level_codes
 
 _SPARE = 2.0
 """A block draws this many times an even share if it does not know its part of all rows."""
@@ -35,7 +35,7 @@ class Ranked(NamedTuple):
     def of(cls, y: NDArray[Any]) -> Ranked:
         """Rank labels, (n_rows,)."""
         labels, codes = level_codes(y)
-        return cls(labels, codes, counts_of(codes, labels.size))
+        return cls(labels, codes, np.bincount(codes, minlength=labels.size))
 
 
 class DrawnRows(NamedTuple):

@@ -15,8 +15,7 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import ALIGNED, check_labels, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs, as_graph, refuse_roles
-from pairrank.preferences._codes import query_codes
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences._codes import counting_order, query_codes
 from pairrank.preferences.roles import ROLES, weights_of_rows
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
