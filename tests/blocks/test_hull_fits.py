@@ -172,8 +172,8 @@ def test_sums_are_the_same_for_any_parts_of_a_block(kind, monkeypatch):
     limits = np.sort(rng.normal(size=(2, 5)), axis=0)[::-1]
     limits[0, 0], limits[1, 4] = -np.inf, np.inf
     rows, weight = rng.permutation(80)[:60].astype(np.int32), rng.random(60)
-    layout = HullLayout(rows, group, weight, 4)
-    asked = HullAsked(rng.normal(size=3), limits, 0.1, 0.3, None, np.array([0]))
+    layout = HullLayout(rows, group, weight)
+    asked = HullAsked(rng.normal(size=3), limits, 0.1, 0.3, None)
     given = {"dense": X, "columns": np.asfortranarray(X), "sparse": sparse.csr_array(X)}[kind]
     monkeypatch.setattr("pairrank.blocks.hull_sums._ROWS", 7)
     found = hull_sums(0, given, layout, asked)

@@ -26,17 +26,10 @@ class HullAsked(NamedTuple):
 
     weights: FloatArray
     limits: FloatArray
-    """(2, n_groups) of the block's own classes and of all crossing ones; infinite if open."""
+    """(2, n_groups) of all classes; infinite if open."""
     width: float
     nu: float
     origin: FloatArray | None
-    first: NDArray[np.int64]
-
-    def of_block(self, index: int) -> HullAsked:
-        """Return the limits of this block's own classes, and of all crossing ones."""
-        own = self.limits[:, self.first[index] : self.first[index + 1]]
-        crossing = self.limits[:, self.first[-1] :]
-        return self._replace(limits=np.hstack((own, crossing)), first=self.first[index : index + 1])
 
 
 class HullSums(NamedTuple):
@@ -54,17 +47,13 @@ class HullSums(NamedTuple):
 
 def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullSums:
     """Return the sums of a block; O(n_rows n_features^2)."""
-    if asked.first.size > 1:  # passes may send every block all limits
-        asked = asked.of_block(index)
     d = X.shape[1]
     starts = np.flatnonzero(np.diff(layout.group, prepend=-1))
     group = layout.group[starts]
     of_row = np.repeat(np.arange(group.size), np.diff(np.append(starts, layout.group.size)))
     limits = asked.limits[:, group]
-    own = group < layout.n_own
-    numbers = np.where(own, asked.first[0] + group, group - layout.n_own + _CROSSING)
     result = HullSums(
-        np.zeros(2), np.zeros((d, d)), np.zeros(d), numbers, np.zeros((group.size, 4 * d + _TOTALS))
+        np.zeros(2), np.zeros((d, d)), np.zeros(d), group, np.zeros((group.size, 4 * d + _TOTALS))
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for part in cut(slice(0, of_row.size), min(_ROWS, block_rows(d))):
@@ -75,8 +64,6 @@ def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullS
 
 _ROWS = 2048
 """So many rows and their multipliers are in the processor's cache together."""
-_CROSSING = np.int64(1) << 40
-"""Crossing classes are numbered from here, so that they come after all others."""
 
 
 def merge_hull_sums(first: HullSums, second: HullSums) -> HullSums:
@@ -161,13 +148,12 @@ class HullProblem:
 
     def at(self, weights: FloatArray, limits: FloatArray, width: float) -> SmoothedSums:
         """Return the sums over all rows: one pass."""
-        d, n_own = self.n_features, int(self.prepared.first[-1])
+        d = self.n_features
         open_limits = np.where(self.bounded, limits, [[-np.inf], [np.inf]])
-        asked = HullAsked(weights, open_limits, width, self.nu, self.origin, self.prepared.first)
+        asked = HullAsked(weights, open_limits, width, self.nu, self.origin)
         found = self.passes.reduce(hull_sums, asked, merge_hull_sums)
-        number = np.where(found.group < _CROSSING, found.group, found.group - _CROSSING + n_own)
         full = np.zeros((self.n_groups, 4 * d + _TOTALS))
-        full[number] = found.by_group
+        full[found.group] = found.by_group
         by_side = full[:, : 4 * d].reshape(self.n_groups, 4, d).transpose(1, 0, 2)
         totals = full[:, 4 * d :].T
         return SmoothedSums(

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.cutting import rows_at, stacked
 from pairrank.preferences._codes import counts_of, level_codes
 
 _SPARE = 2.0
@@ -120,7 +120,7 @@ def draw_rows(
         number = np.concatenate((number, own))[order]
         rates, places = np.concatenate((rates, of_alone))[order], places[order]
     return DrawnRows(
-        rows=_rows_at(block, places),
+        rows=rows_at(block, places),
         number=number,
         rate=rates,
         thinned=thinned[places],
@@ -174,7 +174,7 @@ def merge_rows(parts: list[DrawnRows]) -> SampleRows:
     ]
     each = list(zip(parts, chosen, strict=True))
     return SampleRows(
-        _joined([_rows_at(part.rows, at) for part, at in each]),
+        stacked([rows_at(part.rows, at) for part, at in each]),
         share * np.concatenate([rate[at] for rate, at in zip(rates, chosen, strict=True)]),
         np.concatenate([part.thinned[at] for part, at in each]),
     )
@@ -203,17 +203,3 @@ def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
     digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
     numbers = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
     return numbers.astype(np.float64) * 2.0**-53
-
-
-def _rows_at(block: RowBlock, places: NDArray[np.intp]) -> RowBlock:
-    return RowBlock(*(None if part is None else part[places] for part in block))
-
-
-def _joined(blocks: list[RowBlock]) -> RowBlock:
-    X = [block.X for block in blocks]
-    stacked = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
-    rest = [
-        None if columns[0] is None else np.concatenate(columns)
-        for columns in zip(*(block[1:] for block in blocks), strict=True)
-    ]
-    return RowBlock(stacked, *rest)

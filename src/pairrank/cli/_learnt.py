@@ -66,7 +66,7 @@ def learn_streamed(
     progress = Progress(quiet=quiet)
     blocks = streamed(data, columns, streaming, progress.reading)
     with named(data):
-        labels = blocks.first_block().y
+        labels = blocks._first_block().y
         if not learns_differences(ranker):
             ranker.set_params(graph=graph_of(ranker.graph, labels))
         elif labels is None:
@@ -96,7 +96,7 @@ def learn_streamed(
     summary = summarise(model, ranker, {**facts, "queries": ranker.n_queries_})
     if judged is not None and held is not None:
         with named(valid or data):
-            scores, _ = judged.scored(ranker, labelled=False)
+            scores, _ = judged._scored(ranker, labelled=False)
             summary[f"valid {metric}"] = measure(metric, held, scores, ranker)
     whole = ranker.status_ != Status.INTERRUPTED.name.lower()
     remembered = to_remember(data, with_format(data, columns))

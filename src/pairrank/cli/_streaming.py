@@ -124,7 +124,7 @@ def streamed(
         raise with_label(error, columns) from None
     if features is None:
         check_features(blocks.feature_names or ())
-    return blocks.reporting(report)
+    return blocks._reporting(report)
 
 
 def memory_bytes() -> int:

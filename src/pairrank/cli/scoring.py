@@ -190,7 +190,7 @@ class Ranker:
                 )
             except FileFormatError as error:
                 raise with_origin(error, asked, columns) from None
-            scores, rows = blocks.scored(self.estimator, labelled=bool(recall))
+            scores, rows = blocks._scored(self.estimator, labelled=bool(recall))
         return scores, as_rows(len(scores), rows)
 
     def _asked(

@@ -59,14 +59,14 @@ def _path(
     model.set_params(warm_start=True, tol=model.tol / 10)
     model._check_parameters()
     model._check_blocks()
-    labels, passes = held.labels(), blocks.passes()
+    labels, passes = held.labels(), blocks._passes()
     _require_labels(labels)
     catalog = described(model, passes)
     fits, scores = {}, []
     for value in grid.tolist():
         model.set_params(**{search._strength: value})
         fit_on_passes(
-            model, passes, catalog=catalog, raw_coef=blocks.raw_coef, own_coef=blocks.own_coef
+            model, passes, catalog=catalog, raw_coef=blocks._raw_coef, own_coef=blocks._own_coef
         )
         if model.status_ == "interrupted":
             raise KeyboardInterrupt("the search was interrupted before its values were compared")
