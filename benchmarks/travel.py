@@ -71,15 +71,15 @@ def measured(loss: Any, n_levels: int, n_rows: int, n_summaries: int) -> Costs:
     from pairrank.blocks.crossing_sum import crossing_sum, merged_summaries
 
     rng = np.random.default_rng(0)
-    query = MomentQuery(0, N_ROWS, n_summaries, np.arange(n_levels, dtype=np.int32))
+    query = MomentQuery(0, n_summaries, np.arange(n_levels, dtype=np.int32))
     total = crossing_sum(loss, (query,))
     layout, scores = one_block(n_rows, n_levels, rng)
-    total.finish(total.summary(0, scores, layout)).gradient(0, scores, layout)  # Compiles.
+    total.finish(total.summary(scores, layout)).entries(scores, layout)  # Compiles.
     start = time.perf_counter()
-    summary = total.summary(0, scores, layout)
+    summary = total.summary(scores, layout)
     taken = time.perf_counter() - start
     small = one_block(max(n_rows // 20, 1000), n_levels, rng)
-    sent = [pickle.dumps(total.summary(k, small[1] + 0.01 * k, small[0])) for k in range(20)]
+    sent = [pickle.dumps(total.summary(small[1] + 0.01 * k, small[0])) for k in range(20)]
     received = [pickle.loads(sent[k % 20]) for k in range(n_summaries)]
     start = time.perf_counter()
     for other in received:
@@ -87,7 +87,7 @@ def measured(loss: Any, n_levels: int, n_rows: int, n_summaries: int) -> Costs:
     merged = time.perf_counter()
     table = total.finish(summary)
     end = time.perf_counter()
-    table.gradient(0, scores, layout)
+    table.entries(scores, layout)
     taken += time.perf_counter() - end
     down = len(pickle.dumps(table))
     return Costs(taken / n_rows, (merged - start) / n_summaries, end - merged, len(sent[0]), down)

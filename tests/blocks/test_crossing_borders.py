@@ -7,10 +7,16 @@ import pytest
 
 from pairrank.blocks.crossing_cells import CellsOfLevels
 from pairrank.blocks.crossing_grid import block_grid
-from pairrank.blocks.crossing_parts import OwnRows
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 
 pytestmark = pytest.mark.numeric
+
+
+def rows_of(scores, level):
+    """Return rows of one query and level."""
+    n, one = scores.size, np.zeros(1, np.int32)
+    levels = np.full(n, level, np.int32)
+    return OwnRows(scores, np.array([0, n]), one, levels, np.empty(0), np.empty((0, n)))
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
@@ -34,37 +40,28 @@ def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
     The losers score just below 0, the winners far below, so every pair counts in.
     """
     n = 40
-    query = MomentQuery(0, 2 * n, 2, levels=np.array([0, 1], np.int32))
+    query = MomentQuery(0, 2, levels=np.array([0, 1], np.int32))
     part = CellsOfLevels(((0.0, 1, 1.0),), query)
     blocks = [
-        OwnRows(
-            scores, np.zeros(n, np.int32), np.full(n, level, np.int32), np.empty(0),
-            np.empty((0, n)),
-        )
+        rows_of(scores, level)
         for level, scores in enumerate((np.full(n, least), np.linspace(-1e16, -9e15, n)))
-    ]  # fmt: skip
-    first, second = (part.summary(index, rows) for index, rows in enumerate(blocks))
+    ]
+    first, second = map(part.summary, blocks)
     table = part.finish(first.merged(second))
     assert table.per_h < 1.0
     assert table.gradient_error <= 1e-10 * n**2
-    losers, winners = (table.gradient(index, rows) for index, rows in enumerate(blocks))
+    losers, winners = map(table.entries, blocks)
     np.testing.assert_allclose(losers, n, rtol=1e-13)
     np.testing.assert_allclose(winners, -n, rtol=1e-13)
     assert abs(table.value + n * (blocks[1].scores - least).sum()) <= table.error
 
 
 def test_a_block_of_tiny_scores_widens_no_cells():
-    query = MomentQuery(0, 80, 2, levels=np.array([0, 1], np.int32))
+    query = MomentQuery(0, 2, levels=np.array([0, 1], np.int32))
     part = CellsOfLevels(((0.0, 1, 1.0),), query)
     normal = np.random.default_rng(0).normal(size=40)
     tables = [
-        part.summary(
-            0,
-            OwnRows(
-                scores, np.zeros(40, np.int32), np.full(40, level, np.int32), np.empty(0),
-                np.empty((0, 40)),
-            ),
-        )
+        part.summary(rows_of(scores, level))
         for level, scores in enumerate((1e-300 * normal, normal))
-    ]  # fmt: skip
+    ]
     assert tables[0].merged(tables[1]).per_h == tables[1].per_h > 1e9

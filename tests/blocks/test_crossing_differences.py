@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from blocks_definition import Crossed, cut_differences
 from pairrank.blocks.crossing_cells import CellsOfLevels
-from pairrank.blocks.crossing_parts import OwnRows
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.blocks.crossing_sum import crossing_sum
 from pairrank.losses import Square, Tube
 from pairrank.pair_sums import bind
@@ -64,7 +63,7 @@ def summed(loss, problem, seed):
     cut = cut_differences(differences, n_blocks, rng)
     queries = tuple(
         MomentQuery(
-            q, int((cut.query == q).sum()), n_blocks, NO_LEVELS, None,
+            q, n_blocks, NO_LEVELS, None,
             1.0 / max(float(differences.query_weight[q]), 1e-300),
         )
         for q in range(differences.query_weight.size)
@@ -74,14 +73,14 @@ def summed(loss, problem, seed):
 
 def tube_blocks(blocks):
     """Return the moments of blocks of scores for a tube, merged in order."""
-    query = MomentQuery(0, 1, 1, NO_LEVELS)
+    query = MomentQuery(0, 1, NO_LEVELS)
     part = CellsOfLevels(((-0.25, 2, 1.0),), query)
     merged = None
-    for index, scores in enumerate(blocks):
+    for scores in blocks:
         none = np.empty(0, dtype=np.int32)
         label = np.zeros(scores.size)
-        rows = OwnRows(scores, np.zeros(scores.size, np.int32), none, label, np.empty((0, 1)))
-        own = part.summary(index, rows)
+        start, query = np.array([0, scores.size]), np.zeros(1, np.int32)
+        own = part.summary(OwnRows(scores, start, query, none, label, np.empty((0, 1))))
         merged = own if merged is None else merged.merged(own)
     return merged
 

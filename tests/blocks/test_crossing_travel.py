@@ -39,12 +39,12 @@ def bytes_of(loss, n_rows, n_blocks=4):
     """Return the bytes of all summaries, and of the merged table."""
     rng = np.random.default_rng(0)
     n_levels = 0 if isinstance(loss, Tube | Square) else 5
-    query = MomentQuery(0, n_rows, n_blocks, np.arange(n_levels, dtype=np.int32))
+    query = MomentQuery(0, n_blocks, np.arange(n_levels, dtype=np.int32))
     total = crossing_sum(loss, (query,))
     up, merged = 0, None
-    for index in range(n_blocks):
+    for _ in range(n_blocks):
         layout, scores = one_block(loss, n_rows // n_blocks, rng)
-        summary = total.summary(index, scores, layout)
+        summary = total.summary(scores, layout)
         up += len(pickle.dumps(summary))
         merged = summary if merged is None else merged_summaries(merged, summary)
     return up, len(pickle.dumps(total.finish(merged)))
@@ -61,11 +61,11 @@ def test_a_query_sends_as_many_bytes_for_many_rows_as_for_few(name):
 
 def test_rows_far_away_do_not_stretch_the_table():
     rng = np.random.default_rng(0)
-    query = MomentQuery(0, 10**5, 2, np.arange(5, dtype=np.int32))
+    query = MomentQuery(0, 2, np.arange(5, dtype=np.int32))
     for loss in (SquaredHinge(), Logistic(), Hinge(0.0)):
         total = crossing_sum(loss, (query,))
         layout, scores = one_block(loss, 10**5, rng)
-        near = len(pickle.dumps(total.summary(0, scores, layout)))
+        near = len(pickle.dumps(total.summary(scores, layout)))
         scores[::10_000] = 10.0 ** np.arange(10)
-        far = len(pickle.dumps(total.summary(0, scores, layout)))
+        far = len(pickle.dumps(total.summary(scores, layout)))
         assert far <= 1.02 * near + 10 * 5 * 20 * 8  # A cell or a box per row: 5 levels' moments.

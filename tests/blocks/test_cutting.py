@@ -86,7 +86,7 @@ def test_an_evaluation_over_sorted_queries_is_one_pass(n_cached, monkeypatch):
     limit = INTERPRETER_BYTES + (4 + n_cached) * 1.6e6
     seen = []
     blocks = cut([13, 14, 31, 44], X, y, qid, memory_limit=limit)._reporting(seen.append)
-    monkeypatch.setattr(tasks, "crossing_gradients", None)
+    monkeypatch.setattr(tasks, "evaluate_crossing", None)
     ranker = RankSVM(tol=1e-8).fit(blocks)
     wanted = RankSVM(tol=1e-8).fit(X, y, qid=qid)
     np.testing.assert_allclose(ranker.coef_, wanted.coef_, atol=1e-8)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_grid import CellMoments, block_grid, most_cells
-from pairrank.blocks.crossing_parts import OwnRows
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.cell_grid import Grid, cells_per_margin, grid_of_table
 from pairrank.pair_sums.cell_plan import Unit, links_of
@@ -56,7 +55,7 @@ class CellsOfLevels:
     def __init__(self, terms: Terms, query: MomentQuery) -> None:
         self.terms, self.query, self.finer = terms, query, 1
 
-    def summary(self, index: int, rows: OwnRows) -> CellMoments:
+    def summary(self, rows: OwnRows) -> CellMoments:
         """Return the moments of these rows; O(rows + cells)."""
         scores, weight = _placed(self.query, rows), _sides(rows)
         margins = term_arrays(self.terms)[0]
@@ -127,21 +126,9 @@ def _sides(rows: OwnRows) -> FloatArray:
     return rows.weight if len(rows.weight) else _NO_WEIGHT
 
 
-def codes_of(query: MomentQuery, level: NDArray[np.int32], n_rows: int) -> NDArray[np.int32]:
-    """Return the rows' codes, (n_rows,): the places of their levels among the query's."""
-    levels = query.levels
-    if not levels.size:
-        return np.zeros(n_rows, dtype=np.int32)
-    if int(levels[-1]) == levels.size - 1:
-        return np.ascontiguousarray(level, dtype=np.int32)
-    code_of = np.zeros(int(levels[-1]) + 1, dtype=np.int32)
-    code_of[levels] = np.arange(levels.size, dtype=np.int32)
-    return np.asarray(code_of[level])
-
-
 def _unit(query: MomentQuery, rows: OwnRows, weight: FloatArray) -> Unit:
     n_rows = rows.scores.size
-    code = codes_of(query, rows.level, n_rows)
+    code = np.ascontiguousarray(query.codes(rows))
     return Unit(slice(0, n_rows), code, weight, query.n_codes, _links(query), query.scale)
 
 
@@ -183,7 +170,7 @@ class CellTable:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "weights": None}
 
-    def gradient(self, index: int, rows: OwnRows) -> FloatArray:
+    def entries(self, rows: OwnRows) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         if not self.per_h > 0.0:
             return np.full(rows.scores.size, np.nan)
@@ -223,10 +210,11 @@ class CellCurvature:
     position: NDArray[np.int64]
     own: FloatArray
 
-    def summary(self, index: int, rows: OwnRows, values: FloatArray) -> CellTotals:
+    def summary(self, rows: OwnRows) -> CellTotals:
         """Return the sums of the rows' weighted values."""
         placed = _at_table(self.query, self.terms, rows, self.per_h, self.position)
-        weighted = rows.weight * values if len(rows.weight) else values[np.newaxis]
+        assert rows.values is not None
+        weighted = rows.values * (rows.weight if len(rows.weight) else np.ones((1, 1)))
         return CellTotals(placed.totals(np.ascontiguousarray(weighted)))
 
     def finish(self, merged: CellTotals) -> CellProduct:
@@ -243,9 +231,10 @@ class CellProduct:
     curvature: CellCurvature
     sums: FloatArray
 
-    def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
+    def entries(self, rows: OwnRows) -> FloatArray:
         """Return the rows' entries; O(rows)."""
-        made = self.curvature
+        made, values = self.curvature, rows.values
+        assert values is not None
         placed = _at_table(made.query, made.terms, rows, made.per_h, made.position)
         own, partners = np.zeros((2, len(self.sums), values.size))
         placed.read_sums(made.own, own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 from pairrank.blocks._contracts import RowBlock
 
 
-def cut_at_queries(blocks: Iterable[RowBlock]) -> Iterator[RowBlock]:
+def cut_at_queries(blocks: Iterable[RowBlock]) -> Generator[RowBlock, None, None]:
     """Yield the rows of some blocks in their order, in blocks that end where queries end.
 
     The last query of a block begins the next one. A query with as many rows as the largest block so
@@ -39,7 +39,9 @@ def cut_at_queries(blocks: Iterable[RowBlock]) -> Iterator[RowBlock]:
         yield stacked(held)
 
 
-def cut_again(blocks: Iterable[Any], sizes: Iterable[int], skipped: int) -> Iterator[Any]:
+def cut_again(
+    blocks: Iterable[Any], sizes: Iterable[int], skipped: int
+) -> Generator[Any, None, None]:
     """Yield the X of some blocks, less the first `skipped` rows, in blocks of these sizes."""
     wanted = iter(sizes)
     held: list[Any] = []

@@ -271,16 +271,15 @@ def _whole(
 def _crossing_queries(plan: DifferencePlan, totals: LabelSums) -> tuple[MomentQuery, ...]:
     """Return the crossing queries, whose residuals travel as moments."""
     none = np.empty(0, dtype=np.int32)
-    counts = zip(totals.query, totals.n_rows, totals.n_blocks, totals.weight, strict=True)
+    counts = zip(totals.query, totals.n_blocks, totals.weight, strict=True)
     return tuple(
         MomentQuery(
             int(query),
-            int(n_rows),
             int(n_blocks),
             none,
             scale=0.5 if plan.mean_cost else 1.0 / float(weight),
         )
-        for query, n_rows, n_blocks, weight in counts
+        for query, n_blocks, weight in counts
     )
 
 

@@ -163,7 +163,7 @@ class LocalPasses:
         return merged
 
     @contextlib.contextmanager
-    def _pass(self, blocks: Iterator[RowBlock]) -> Iterator[Iterator[RowBlock]]:
+    def _pass(self, blocks: Generator[RowBlock, None, None]) -> Iterator[Iterator[RowBlock]]:
         self.n_passes += 1
         with contextlib.closing(blocks):
             yield reported(blocks, self.report, self.n_passes, self.n_blocks or None)

@@ -10,19 +10,11 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_sum import crossing_sum
+from pairrank.blocks.crossing_sum import CrossingTable, crossing_sum
 from pairrank.blocks.differences import PreparedDifferences, sampled_differences
 from pairrank.blocks.layouts import Prepared
 from pairrank.blocks.sampled import origin_of, rounding_of, sampled_levels
-from pairrank.blocks.tasks import (
-    Asked,
-    BlockHessian,
-    Summed,
-    add_gradients,
-    crossing_gradients,
-    evaluate_block,
-    merge_sums,
-)
+from pairrank.blocks.tasks import Asked, BlockHessian, Summed, summed
 from pairrank.exceptions import PairrankError
 from pairrank.objective import Problem, Total
 from pairrank.objective.pair_objective import ROUNDING
@@ -154,21 +146,18 @@ class BlockSums:
             crossing,
             points,
         )
-        sums = problem.passes.reduce(evaluate_block, asked, merge_sums)
-        if crossing is not None:
-            tables = [crossing.finish(each.summary) for each in sums]
-            parts = problem.passes.reduce(crossing_gradients, (asked, tables), add_gradients)
-            added = zip(sums, tables, parts, strict=True)
-            sums = [each.with_crossing(table, *part) for each, table, part in added]
+        found = summed(problem.passes, asked)
         self._is_first = False
-        self._has_error |= any(each.error or each.gradient_error for each in sums)
+        self._has_error |= any(each.error or each.gradient_error for each, _ in found)
         known = [scores, *[None] * (len(points) - 1)]
         return [
-            self._total(each, asked._replace(points=(w,)), own)
-            for each, w, own in zip(sums, points, known, strict=True)
+            self._total(each, table, asked._replace(points=(w,)), own)
+            for (each, table), w, own in zip(found, points, known, strict=True)
         ]
 
-    def _total(self, found: Summed, asked: Asked, scores: FloatArray | None) -> Total:
+    def _total(
+        self, found: Summed, table: CrossingTable | None, asked: Asked, scores: FloatArray | None
+    ) -> Total:
         problem, factor = self.problem, self.factor
         if scores is None:
             sample = problem.sample
@@ -181,7 +170,9 @@ class BlockSums:
                 score_norm=factor * float(np.sqrt(found.square)),
                 value_error=factor * found.error,
                 gradient_error=factor * found.gradient_error,
-                hessian=lambda _: BlockHessian(problem.passes, asked, factor, problem.penalty),
+                hessian=lambda _: BlockHessian(
+                    problem.passes, asked, table, factor, problem.penalty
+                ),
             )
 
     @property
