@@ -72,8 +72,8 @@ def measured(loss: Any, n_levels: int, n_rows: int, n_summaries: int) -> Costs:
 
     rng = np.random.default_rng(0)
     query = MomentQuery(0, n_summaries, np.arange(n_levels, dtype=np.int32))
-    total = crossing_sum(loss, (query,))
     layout, scores = one_block(n_rows, n_levels, rng)
+    total = crossing_sum(loss, (query,)).placed(scores)
     total.finish(total.summary(scores, layout)).entries(scores, layout)  # Compiles.
     start = time.perf_counter()
     summary = total.summary(scores, layout)

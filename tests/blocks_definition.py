@@ -130,12 +130,19 @@ class Crossed:
             result[rows] = own
         return result
 
+    def placed(self, scores):
+        """Return the sum with cells for these scores, less labels and centred for differences."""
+        if self.cut.label.size:
+            residual, query = scores - self.cut.label, self.cut.query
+            scores = residual - (np.bincount(query, residual) / np.bincount(query))[query]
+        return self.sum.placed(scores)
+
     def summaries(self, scores):
-        sent = self._sent(self.sum)
+        sent = self._sent(self.placed(scores))
         return [sent.summary(scores[rows], layout) for rows, layout in self._blocks()]
 
     def table(self, scores):
-        return self.sum.finish(self._merged(self.summaries(scores), merged_summaries))
+        return self.placed(scores).finish(self._merged(self.summaries(scores), merged_summaries))
 
     def at(self, scores):
         """Return the table and the gradient of all rows."""

@@ -113,18 +113,6 @@ def whole_rows(state, block):
     return int(np.count_nonzero(kept))
 
 
-def test_blocks_must_carry_the_same_arrays():
-    X, y, qid = some_rows(5)
-    passes = cut_rows(X, y, [100], qid=qid)
-    passes.blocks[1] = passes.blocks[1]._replace(qid=None)
-    with pytest.raises(PairrankError, match="block 0 has qid, but block 1 has none"):
-        describe(passes)
-    passes = cut_rows(X, y, [100])
-    passes.blocks[1] = passes.blocks[1]._replace(X=passes.blocks[1].X[:, :2])
-    with pytest.raises(PairrankError, match="block 1 has 2 features, but block 0 has 3"):
-        describe(passes)
-
-
 def test_many_labels_are_not_collected(monkeypatch):
     monkeypatch.setattr(catalog, "MOST_LABELS", 50)
     X, y, qid = some_rows(6, n_labels=60)

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from memory_passes import cut_rows
 from pairrank import ConvexHullRanker, OrderGraph
 from pairrank.blocks.hull_layout import HullLayout
-from pairrank.blocks.hull_sums import HullAsked, hull_sums
-from pairrank.blocks.smoothed_rows import smoothed_rows
+from pairrank.blocks.hull_sums import HullAsked, hull_sums, smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.sample import DrawnRows, Ranked, SampleRows, draw_rows, merge_rows, sizes_of
+from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
@@ -102,7 +102,6 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""
     request = Request(passes.n_blocks, passes.n_rows, seed, graph, SAMPLE_ROWS)
     parts = passes.describe(describe_block, request)
-    _require_alike(parts)
     if not any(part.n_kept for part in parts):
         raise PairrankError("every weight is zero: no row is left")
     queries, crossing = crossing_queries(parts)
@@ -133,9 +132,6 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         queries, query_of = query_codes(block.qid)
     weight = block.sample_weight
     n_kept = int(np.count_nonzero(kept))
-    ranked = None
-    if block.y is not None and block.y.ndim == 1 and n_kept == n_rows:
-        ranked = Ranked.of(block.y)
     drawn = draw_rows(
         index,
         block,
@@ -146,17 +142,16 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_blocks=request.n_blocks,
         of_rows=request.n_rows,
         seed=request.seed,
-        ranked=ranked,
     )
     if queries is not None:
-        queries = queries[sizes_of(query_of, kept, queries.size) > 0]
+        queries = queries[np.bincount(query_of[kept], minlength=queries.size) > 0]
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         n_features=n_features,
         dtype=block.X.dtype,
-        labels=_distinct_labels(block.y, kept, request.graph, ranked),
+        labels=_distinct_labels(block.y, kept, request.graph),
         queries=queries,
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
@@ -194,10 +189,8 @@ def _affordable_rows(X: Any, request: Request) -> int:
     return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width))))
 
 
-def _distinct_labels(
-    y: Any, kept: NDArray[np.bool_], graph: Any, ranked: Ranked | None
-) -> NDArray[Any] | None:
-    labels = ranked.labels if ranked else level_codes(y[kept].reshape(-1))[0]
+def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
+    labels = level_codes(y[kept].reshape(-1))[0]
     is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
     return labels if is_countable else None
 
@@ -235,21 +228,3 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _require_alike(parts: list[Description]) -> None:
-    """Raise a PairrankError where blocks differ in their features, or in what they carry."""
-    names = ("qid", "sample_weight", "winner_weight", "loser_weight")
-    first = parts[0]
-    for index, part in enumerate(parts):
-        if part.n_features != first.n_features:
-            raise PairrankError(
-                f"block {index} has {part.n_features} features, but block 0 has {first.n_features}"
-            )
-        for name, has, had in zip(names, part.has, first.has, strict=True):
-            if has != had:
-                with_it, without = (index, 0) if has else (0, index)
-                raise PairrankError(
-                    f"block {with_it} has {name}, but block {without} has none: give it with every "
-                    "block, or with none"
-                )

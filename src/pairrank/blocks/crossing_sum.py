@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal, Squares, Tubes
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_boxes import BoxedLevels
-from pairrank.blocks.crossing_cells import CellsOfLevels
+from pairrank.blocks.crossing_cells import CellsOfLevels, Extent
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows, Part
 from pairrank.blocks.crossing_squares import SquaredResiduals
 from pairrank.pair_sums._bound import as_scores, no_curvature
@@ -102,6 +102,15 @@ class CrossingSum(_ByQuery):
         """Return what gives each row its entry, from the merged summary of all blocks."""
         tables = {k: self.parts[k].finish(each) for k, each in sorted(merged.items())}
         return CrossingTable(tables, self.numbers, self.smooth)
+
+    def placed(self, scores: FloatArray) -> CrossingSum:
+        """Return the same sum with cells for scores like these, centred by query for labels."""
+        extent = Extent.of(scores)
+        parts = {
+            k: part.placed(extent) if isinstance(part, CellsOfLevels) else part
+            for k, part in self.parts.items()
+        }
+        return CrossingSum(parts, self.numbers, self.smooth)
 
     def sharpen(self) -> bool:
         """Sharpen every part; False if none can be sharpened."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_sum import CrossingTable, crossing_sum
+from pairrank.blocks.crossing_sum import CrossingSum, CrossingTable, crossing_sum
 from pairrank.blocks.differences import PreparedDifferences, sampled_differences
 from pairrank.blocks.layouts import Prepared
 from pairrank.blocks.sampled import origin_of, rounding_of, sampled_levels
@@ -19,6 +19,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.objective import Problem, Total
 from pairrank.objective.pair_objective import ROUNDING
 from pairrank.pair_sums.profiles import LEAST_EPS
+from pairrank.preferences import Differences
 
 _PRECISION = 1e-12
 """The relative rounding error to expect of a value."""
@@ -136,7 +137,10 @@ class BlockSums:
 
     def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Total]:
         """Return the sums at some weights; `scores` are those of the first."""
-        problem, crossing = self.problem, self.crossing
+        problem = self.problem
+        known = [self._sampled(points[0]) if scores is None else scores]
+        known += map(self._sampled, points[1:])
+        crossing = () if self.crossing is None else tuple(map(self._placed, known))
         asked = Asked(
             problem.loss,
             problem.algorithm,
@@ -149,19 +153,28 @@ class BlockSums:
         found = summed(problem.passes, asked)
         self._is_first = False
         self._has_error |= any(each.error or each.gradient_error for each, _ in found)
-        known = [scores, *[None] * (len(points) - 1)]
         return [
             self._total(each, table, asked._replace(points=(w,)), own)
             for (each, table), w, own in zip(found, points, known, strict=True)
         ]
 
+    def _sampled(self, w: FloatArray) -> FloatArray:
+        """Return the scores of the sampled rows."""
+        sample = self.problem.sample
+        return np.empty(0) if sample is None else sample.design.scores(w)
+
+    def _placed(self, scores: FloatArray) -> CrossingSum:
+        """Return the sum over crossing queries for scores such as those of the sampled rows."""
+        sample = self.problem.sample
+        if sample is not None and isinstance(sample.preferences, Differences):
+            scores = sample.preferences.centred(scores - sample.preferences.target)
+        assert self.crossing is not None
+        return self.crossing.placed(scores)
+
     def _total(
-        self, found: Summed, table: CrossingTable | None, asked: Asked, scores: FloatArray | None
+        self, found: Summed, table: CrossingTable | None, asked: Asked, scores: FloatArray
     ) -> Total:
         problem, factor = self.problem, self.factor
-        if scores is None:
-            sample = problem.sample
-            scores = np.empty(0) if sample is None else sample.design.scores(asked.points[0])
         with np.errstate(over="ignore", invalid="ignore"):
             return Total(
                 value=np.inf if np.isnan(found.value) else factor * found.value,

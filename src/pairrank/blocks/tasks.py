@@ -23,7 +23,8 @@ class Asked(NamedTuple):
     eps: float
     n_sharper: int
     origin: FloatArray | None
-    crossing: CrossingSum | None
+    crossing: tuple[CrossingSum, ...]
+    """The sum over crossing queries by point; empty where there are none."""
     points: tuple[FloatArray, ...]
     direction: FloatArray | None = None
     """What the Hessian is multiplied by, where gradients are not asked for."""
@@ -60,10 +61,11 @@ def summed(passes: Passes, asked: Asked) -> list[tuple[Summed, CrossingTable | N
     One pass; a second one where queries cross blocks.
     """
     sums = passes.reduce(evaluate_block, asked, merge_sums)
-    crossing = asked.crossing
-    if crossing is None:
+    if not asked.crossing:
         return [(each, None) for each in sums]
-    tables = [crossing.finish(each.summary) for each in sums]
+    tables = [
+        crossing.finish(each.summary) for crossing, each in zip(asked.crossing, sums, strict=True)
+    ]
     parts = passes.reduce(evaluate_crossing, (asked, tables), merge_sums)
     with np.errstate(over="ignore", invalid="ignore"):
         own = [
@@ -101,7 +103,11 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> lis
     """Return the sums of whole queries, and the summary of crossing ones, by point."""
     design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
     values = None if asked.direction is None else design.scores(asked.direction)
-    return [_summed(design, bound, layout, asked.crossing, w, values) for w in asked.points]
+    crossing = asked.crossing or [None] * len(asked.points)
+    return [
+        _summed(design, bound, layout, each, w, values)
+        for each, w in zip(crossing, asked.points, strict=True)
+    ]
 
 
 def _summed(
@@ -184,5 +190,5 @@ class BlockHessian:
         return result
 
     @functools.cached_property
-    def _curvature(self) -> CrossingSum | None:
-        return None if self.table is None else self.table.curvature()
+    def _curvature(self) -> tuple[CrossingSum, ...]:
+        return () if self.table is None else (self.table.curvature(),)
