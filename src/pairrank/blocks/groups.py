@@ -121,13 +121,11 @@ def moment_queries(
     queries = []
     for query in np.flatnonzero(levels.query_pair_weight > 0.0).tolist():
         first, stop = levels.query_group[query : query + 2].tolist()
-        n_rows, n_blocks = int(groups.n_rows[first:stop].sum()), int(groups.n_blocks[first])
+        n_blocks = int(groups.n_blocks[first])
         edges = levels.edges
         if edges is not None:
             edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
-        queries.append(
-            MomentQuery(query, n_rows, n_blocks, ranks[first:stop], edges, float(scale[query]))
-        )
+        queries.append(MomentQuery(query, n_blocks, ranks[first:stop], edges, float(scale[query])))
     return tuple(queries)
 
 

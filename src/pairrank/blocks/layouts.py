@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock, chosen_of
+from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
 from pairrank.blocks.crossing_queries import (
     MomentQuery,
@@ -169,7 +169,7 @@ def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None,
     rows = split_rows(block, plan.crossing)
     assert block.y is not None
     weight = crossing_weights(block, rows.places, plan.n_weights)
-    return None, group_rows(rows.query, block.y[rows.chosen], weight)
+    return None, group_rows(rows.query, block.y[rows.places], weight)
 
 
 def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
@@ -184,7 +184,7 @@ def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout,
         rows=rows.places,
         query=query,
         start=start,
-        level=level_ranks(block.y[rows.chosen], plan.labels),
+        level=level_ranks(block.y[rows.places], plan.labels),
         label=np.empty(0),
         weight=crossing_weights(block, rows.places, plan.n_weights),
     )
@@ -207,11 +207,6 @@ class SplitRows(NamedTuple):
     """Kept rows of crossing queries, query by query."""
     query: NDArray[np.int32]
     """The number of each such row's query among the crossing queries, ascending."""
-
-    @property
-    def chosen(self) -> slice | NDArray[np.int32]:
-        """The same places, as a slice, which copies nothing, if they are all rows in order."""
-        return chosen_of(self.places, self.of_whole.size)
 
     @property
     def starts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

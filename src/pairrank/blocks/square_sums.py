@@ -131,7 +131,8 @@ def _of_crossing(
     total: FloatArray,
 ) -> CentredSums:
     """Return the sums of a block's crossing rows about the means of their queries in the block."""
-    own, targets = X[layout.places], layout.targets[layout.places]
     single = total.size == 1
+    places = slice(None) if single and layout.rows.size == layout.n_rows else layout.rows
+    own, targets = X[places], layout.targets[places]
     local = Differences(targets[:, 0], None if single else of_row, weight, total)
     return centred_sums(own, targets, local)

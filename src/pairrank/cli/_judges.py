@@ -82,7 +82,7 @@ class Ranker:
         with Progress(f"reading {source}", quiet=False) as line:
             with with_origin(asked, columns):
                 blocks = stream_rows(source, asked, memory_limit, line, features=self.names)
-            scores, labels = blocks.scored(self.estimator, labelled=bool(recall))
+            scores, labels = blocks._scored(self.estimator, labelled=bool(recall))
         return rows_in(blocks, labels), scores
 
     def _asked(

@@ -100,7 +100,7 @@ def stream_rows(
 
     given = arguments_of(source, with_format(source, columns), docids=False)
     documents = [given["docid"]] if given["docid"] else []
-    limit = {} if memory_limit is None else {"memory_limit": memory_limit}
+    limit: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
     with with_label(columns):
         blocks = RowBlocks.from_parquet(
             source,
@@ -113,7 +113,7 @@ def stream_rows(
         )
     if features is None:
         check_features(blocks.feature_names or ())
-    return blocks.reporting(line.reading)
+    return blocks._reporting(line.reading)
 
 
 def rows_in(blocks: Any, labels: Any) -> Rows:

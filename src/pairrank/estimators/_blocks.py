@@ -27,7 +27,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
-    passes = blocks.passes()
+    passes = blocks._passes()
     held = held_of(ranker, given, passes)
     fit_on_passes(
         ranker,
@@ -35,10 +35,10 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         held=held,
         held_names=names_of(given["X_val"]),
         callback=given["callback"],
-        raw_coef=blocks.raw_coef,
-        own_coef=blocks.own_coef,
+        raw_coef=blocks._raw_coef,
+        own_coef=blocks._own_coef,
     )
-    ranker._shift_scores(blocks.score_offset(ranker.coef_))
+    ranker._shift_scores(blocks._score_offset(ranker.coef_))
     return ranker
 
 
@@ -155,7 +155,7 @@ def held_of(
     """
     if isinstance(given["X_val"], RowBlocks):
         refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
-        held: Passes = given["X_val"].raw().passes(beside)
+        held: Passes = given["X_val"]._raw()._passes(beside)
         return held
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):
