@@ -80,13 +80,14 @@ def kernel_values(smaller: int) -> Iterator[tuple[str, Calls]]:
     from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
     from pairrank.kernels import Kernel
+    from pairrank.kernels.columns import KernelColumns
 
     rng = np.random.default_rng(0)
     for n_rows, n_features, n_landmarks in KERNELS:
         X = rng.normal(size=(max(1, n_rows // smaller), n_features))
         landmarks = rng.normal(size=(n_landmarks, n_features))
         for function, rival in (("rbf", rbf_kernel), ("poly", polynomial_kernel)):
-            columns = Kernel(function).columns(landmarks)
+            columns = KernelColumns(Kernel(function), 1.0 / n_features, landmarks)
             yield (
                 f"{function}, {X.shape[0]} x {n_features}, {n_landmarks} landmarks",
                 {

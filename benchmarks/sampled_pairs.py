@@ -34,7 +34,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "hinge": lambda **options: RankSVM(loss="hinge", **options),
     "logistic": RankNCG,
 }
-SCHEDULES = ("sgd", "pegasos")
+SCHEDULES = ("invscaling", "pegasos")
 
 
 class Data(NamedTuple):
@@ -135,12 +135,14 @@ def all_pairs(model: Callable[..., Any], data: Data, tol: float) -> Curve:
     return curve
 
 
-def sampled_pairs(ranker: Any, data: Data, objective: PairObjective, seconds: float) -> Curve:
+def sampled_pairs(
+    ranker: Any, data: Data, objective: PairObjective, schedule: str, seconds: float
+) -> Curve:
     """Return the weights after 1,000 steps, 1,300 and so on, until the seconds are over."""
     start = time.perf_counter()
     levels = Levels.build(data.y, data.qid).reduced("rows")
     pairs = PairIndex(levels)
-    rule = StepRule(ranker.learning_rate)
+    rule = StepRule(schedule)
     generator = np.random.default_rng(0)
     steps = PairSteps(as_loss(ranker.loss), np.zeros(data.X.shape[1]), rule, generator)
     ratio = float(getattr(ranker, "alpha", 1.0)) / (
@@ -182,9 +184,9 @@ def beside(data: Data, name: str, repeat: int) -> Iterator[list[Any]]:
     whole = np.median([all_pairs(model, data, 1e-3).seconds[-1] for _ in range(repeat)])
     curves = {"all pairs": best}
     for schedule in SCHEDULES:
-        ranker = model(learning_rate=schedule)
-        sampled_pairs(ranker, data, objective, 0.0)
-        curves[f"sampled, {schedule}"] = sampled_pairs(ranker, data, objective, TIMES[-1] * whole)
+        given = model(), data, objective, schedule
+        sampled_pairs(*given, 0.0)
+        curves[f"sampled, {schedule}"] = sampled_pairs(*given, TIMES[-1] * whole)
     for method, curve in curves.items():
         cells = []
         for multiple in TIMES:

@@ -42,15 +42,20 @@ def test_every_kernel_is_offered_but_the_matrix():
         (["--kernel", "rbf"], {"kernel": "rbf"}),
         (
             ["--kernel", "rbf", "--gamma", "0.4", "--kernel-features", "exact"],
-            {"kernel": "rbf", "gamma": 0.4, "kernel_features": "exact"},
+            {"kernel": "rbf", "kernel__gamma": 0.4, "kernel__method": "exact"},
         ),
         (
             ["--kernel", "poly", "--gamma", "scale", "--degree", "2", "--coef0", "0.5"],
-            {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 0.5},
+            {
+                "kernel": "poly",
+                "kernel__gamma": "scale",
+                "kernel__degree": 2,
+                "kernel__coef0": 0.5,
+            },
         ),
         (
             ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "12"],
-            {"kernel": "rbf", "kernel_features": "nystroem", "n_components": 12},
+            {"kernel": "rbf", "kernel__method": "nystroem", "kernel__n_components": 12},
         ),
     ],
 )
@@ -62,9 +67,9 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, name, options, param
     scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
     np.testing.assert_allclose(np.array(scores, float), plain.predict(new.X), rtol=1e-9)
     model = load_model(tmp_path / "m")
-    assert {key: model.get_params()[key] for key in params} == params
+    assert repr(model) == repr(plain)
     assert record["kernel"] == params["kernel"]
-    assert record["kernel features"] == plain.feature_map_.n_components_
+    assert record["kernel features"] == plain.kernel_.n_components_
     assert record["features"] == 4
     judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
     assert judged["pairwise_accuracy"] > 0.75

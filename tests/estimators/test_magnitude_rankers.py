@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from pairrank import MPRank, SVRank
+from pairrank import Kernel, MPRank, SVRank
 from pairrank.pair_sums import cell_plan
 
 pytestmark = pytest.mark.numeric
@@ -19,7 +19,7 @@ ALL = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
 @pytest.mark.parametrize("kernel", [None, "rbf"])
 def test_tubes_by_cells_end_at_the_optimum_of_the_exact_sum(n, tol, kernel, rows, monkeypatch):
     X, y, qid = rows
-    ranker = SVRank(1.0, epsilon=0.3, n=n, tol=tol, kernel=kernel, kernel_features="exact")
+    ranker = SVRank(1.0, epsilon=0.3, n=n, tol=tol, kernel=Kernel(kernel, method="exact"))
     exact = clone(ranker).fit(X, y, qid=qid).history_[-1]
     monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
     monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)

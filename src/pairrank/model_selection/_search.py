@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
 from pairrank.blocks import RowBlocks
-from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
+from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, aligned
 from pairrank.exceptions import (
@@ -50,12 +50,7 @@ class SearchedRanker(BaseRanker, ABC):
     _: KW_ONLY
     cv: Any = None
     scoring: str | Callable[..., float] | None = "pairwise_accuracy"
-    kernel: Kernel = None
-    gamma: float | Literal["scale"] | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
-    n_components: int | None = None
+    kernel: AnyKernel = None
     random_state: Seed = None
 
     _descriptions: ClassVar = entries("""

@@ -9,7 +9,7 @@ import pytest
 
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
-from pairrank import ConvexHullRanker, OrderGraph, load_model, metrics
+from pairrank import ConvexHullRanker, Kernel, OrderGraph, load_model, metrics
 from pairrank.io import read_svmlight, write_rows, write_svmlight
 
 WORDS = np.array(["poor", "fair", "good"])
@@ -99,10 +99,10 @@ def test_a_kernel_s_penalty_is_chosen(folder, tmp_path, regularizer):
     kernel = ["--kernel", "rbf", "--gamma", "0.3", "--regularizer", regularizer]
     record = json.loads(run(*training(folder, tmp_path, *kernel, "--json")).stdout)
     X, y, qid = rows_of(folder, "train")
-    plain = ConvexHullRanker(kernel="rbf", gamma=0.3, regularizer=regularizer)
+    plain = ConvexHullRanker(kernel=Kernel("rbf", gamma=0.3), regularizer=regularizer)
     plain.fit(X, y, qid=qid)
     assert record["kernel"] == "rbf"
-    assert record["kernel features"] == plain.feature_map_.n_components_
+    assert record["kernel features"] == plain.kernel_.n_components_
     new = rows_of(folder, "valid")[0]
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(new), plain.predict(new))
 

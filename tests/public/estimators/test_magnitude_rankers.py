@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pairrank
 from magnitude_definition import Comparisons as Listed
 from magnitude_definition import all_differences, objective_at, tube_by_clarabel
-from pairrank import MPRank, Pairs, RankRLS, SVRank
+from pairrank import Kernel, MPRank, Pairs, RankRLS, SVRank
 from pairrank.exceptions import NoPairsError, PairrankError, ZeroWeightsWarning
 from strategies import differs, problems
 
@@ -162,7 +162,7 @@ def test_a_kernel_s_optimum_is_that_of_the_program_on_its_features(rows, kind, o
     values, vectors = np.linalg.eigh(K)
     Z = vectors * np.sqrt(np.maximum(values, 0.0))
     listed = all_differences(y, 30.0, qid)
-    ranker = kind(30.0, kernel=kernel, gamma=0.3, **options, **TIGHT)
+    ranker = kind(30.0, kernel=Kernel(kernel, gamma=0.3), **options, **TIGHT)
     ranker.fit(X if kernel == "rbf" else K, y, qid=qid)
     epsilon = getattr(ranker, "epsilon", 0.0)
     w = tube_by_clarabel(Z, listed, epsilon, ranker.n)
@@ -396,7 +396,7 @@ def test_a_bad_kernel_matrix_is_refused(rows, ranker):
         (SVRank(solver="tron"), r"solver \(for n = 1\) must be one of"),
         (SVRank(n=2, solver="bundle"), "'auto', 'tron'"),
         (SVRank(kernel="sigmoid"), "kernel"),
-        (MPRank(kernel="rbf", gamma=-1.0), "gamma"),
+        (MPRank(kernel=Kernel("rbf", gamma=-1.0)), "gamma"),
     ],
 )
 def test_a_wrong_parameter_is_named(rows, ranker, message):

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairrank
-from pairrank import OrderGraph, Pairs, QueryKFold, RankNCG
+from pairrank import Kernel, OrderGraph, Pairs, QueryKFold, RankNCG
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError, PairrankWarning
 from pairrank.losses import Logistic, Probit
 
@@ -290,8 +290,8 @@ def test_a_search_a_pipeline_and_a_pickle(rows):
     [
         {"graph": OrderGraph([(0.0, 1.0), (1.0, 3.0)]), "loss": "probit"},
         {"covariance": "queries"},
-        {"kernel": "rbf", "gamma": 0.2},
-        {"kernel": "poly", "degree": 2, "kernel_features": "nystroem", "n_components": 30},
+        {"kernel": Kernel("rbf", gamma=0.2)},
+        {"kernel": Kernel("poly", degree=2, method="nystroem", n_components=30)},
     ],
 )
 def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, parameters):
@@ -320,7 +320,7 @@ def test_a_model_file_holds_no_kernel_that_is_code_nor_a_damaged_one(rows, tmp_p
     ranker.save(tmp_path / "model")
     with pytest.raises(FileFormatError, match="does not fit"):
         pairrank.load_model(tmp_path / "model")
-    ranker.feature_map_.projection_ = ranker.feature_map_.projection_[:-1]
+    ranker.kernel_.projection_ = ranker.kernel_.projection_[:-1]
     ranker.save(tmp_path / "model")
     with pytest.raises(FileFormatError, match="landmarks is"):
         pairrank.load_model(tmp_path / "model")
@@ -337,7 +337,7 @@ def test_a_kernel_ranker_minimises_over_the_kernels_functions(rows, loss):
         s = K @ alpha
         return 0.5 * alpha @ s + phi(s[i] - s[j]).sum()
 
-    kernel = {"kernel": "poly", "degree": 2, "gamma": 1.0}
+    kernel = {"kernel": Kernel("poly", degree=2, gamma=1.0)}
     ranker = RankNCG(loss=loss, reduction="sum", tol=1e-9, **kernel).fit(X, y, qid=qid)
     scores = ranker.predict(X)
     dual = np.linalg.lstsq(K, scores, rcond=1e-12)[0]
@@ -355,7 +355,7 @@ def test_kernels_learn_what_no_line_can_and_come_in_every_form():
     fresh = rng.normal(size=(200, 3))
     wanted = np.digitize((fresh**2).sum(axis=1), [1.5, 3, 5])
     assert RankNCG().fit(X, y).score(fresh, wanted) < 0.6
-    exact = RankNCG(0.1, kernel="rbf", gamma=0.3, tol=1e-8).fit(X, y)
+    exact = RankNCG(0.1, kernel=Kernel("rbf", gamma=0.3), tol=1e-8).fit(X, y)
     assert exact.score(fresh, wanted) > 0.95
     assert exact.n_features_in_ == 3
     given = RankNCG(0.1, kernel="precomputed", tol=1e-8).fit(rbf_kernel(X, gamma=0.3), y)
@@ -364,13 +364,13 @@ def test_kernels_learn_what_no_line_can_and_come_in_every_form():
     np.testing.assert_allclose(called.predict(fresh), scores, rtol=1e-4, atol=1e-5)
     crossed = rbf_kernel(fresh, X, gamma=0.3)
     np.testing.assert_allclose(given.predict(crossed), scores, rtol=1e-4, atol=1e-5)
-    few = RankNCG(0.1, kernel="rbf", gamma=0.3, kernel_features="nystroem", n_components=60)
+    few = RankNCG(0.1, kernel=Kernel("rbf", gamma=0.3, method="nystroem", n_components=60))
     assert few.fit(X, y, X_val=fresh, y_val=wanted).score(fresh, wanted) > 0.95
     assert few.validation_scores_[-1] == pytest.approx(few.score(fresh, wanted))
     assert few.coef_.size <= 60
     linear = few.set_params(kernel=None).fit(X, y)
     assert linear.coef_.shape == (3,)
-    assert not hasattr(linear, "feature_map_")
+    assert not hasattr(linear, "kernel_")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_kernels_learn_what_no_line_can_and_come_in_every_form():
         ({"covariance": "pairs"}, "covariance must be one of"),
         ({"covariance": "rows", "kernel": "rbf"}, "leave covariance=None"),
         ({"kernel": "cosine"}, "kernel"),
-        ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
+        ({"kernel": Kernel("rbf", gamma=-1.0)}, "gamma"),
     ],
 )
 def test_a_wrong_parameter_is_named(rows, parameters, message):

@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairrank
-from pairrank import Pairs, RankRLS
+from pairrank import Kernel, Pairs, RankRLS
 from pairrank.exceptions import NoPairsError, PairrankError
 from strategies import differs, problems
 
@@ -288,21 +288,25 @@ def test_iterations_on_a_kernel_s_products_are_those_on_its_features(rows):
 
 def test_an_rbf_kernel_is_its_precomputed_matrix(rows):
     X, y, qid = rows
-    by_name = RankRLS(0.1, kernel="rbf", gamma=0.3).fit(X[:200], y[:200], qid=qid[:200])
+    by_name = RankRLS(0.1, kernel=Kernel("rbf", gamma=0.3)).fit(X[:200], y[:200], qid=qid[:200])
     K = rbf_kernel(X, X[:200], gamma=0.3)
     by_matrix = RankRLS(0.1, kernel="precomputed").fit(K[:200], y[:200], qid=qid[:200])
     np.testing.assert_allclose(by_name.predict(X), by_matrix.predict(K), atol=1e-7)
     by_call = RankRLS(0.1, kernel=lambda a, b: rbf_kernel(a, b, gamma=0.3))
     by_call.fit(X[:200], y[:200], qid=qid[:200])
     np.testing.assert_allclose(by_call.predict(X), by_name.predict(X), atol=1e-9)
-    few = RankRLS(0.1, kernel="rbf", gamma=0.3, kernel_features="nystroem", n_components=50)
+    few = RankRLS(0.1, kernel=Kernel("rbf", gamma=0.3, method="nystroem", n_components=50))
     few.fit(X, y, qid=qid)
     assert few.coef_.size <= 50
     assert few.score(X, y, qid=qid) > 0.8
     linear = few.set_params(kernel=None).fit(X, y, qid=qid)
-    assert not hasattr(linear, "feature_map_")
+    assert not hasattr(linear, "kernel_")
     Y = np.column_stack((y, -y))
-    both = RankRLS(0.1, kernel="rbf", gamma=0.3).fit(X[:200], Y[:200], qid=qid[:200]).predict(X)
+    both = (
+        RankRLS(0.1, kernel=Kernel("rbf", gamma=0.3))
+        .fit(X[:200], Y[:200], qid=qid[:200])
+        .predict(X)
+    )
     np.testing.assert_allclose(both[:, 1], -by_name.predict(X), atol=1e-9)
 
 
@@ -402,7 +406,7 @@ def test_a_kernel_s_model_file_predicts_as_the_model_did(rows, tmp_path, kernel)
         ({"validation_fraction": 0}, "validation_fraction must be"),
         ({"solver": "direct", "regularization": "iteration"}, "needs iterations"),
         ({"kernel": "sigmoid"}, "kernel"),
-        ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
+        ({"kernel": Kernel("rbf", gamma=-1.0)}, "gamma"),
     ],
 )
 def test_a_wrong_parameter_is_named(rows, parameters, message):
