@@ -183,9 +183,7 @@ class BlockSums:
                 score_norm=factor * float(np.sqrt(found.square)),
                 value_error=factor * found.error,
                 gradient_error=factor * found.gradient_error,
-                hessian=lambda: BlockHessian(
-                    problem.passes, asked, table, factor, problem.penalty
-                ),
+                hessian=lambda: BlockHessian(problem.passes, asked, table, factor, problem.penalty),
             )
 
     def sharpen(self) -> bool:

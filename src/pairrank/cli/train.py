@@ -308,9 +308,9 @@ def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
     summary |= {name: value for name, value in shown.items() if value is not None}
     if summary.get("regularization") != "iteration":
         summary[strength] = getattr(ranker, f"{strength}_", getattr(ranker, strength))
-    if hasattr(ranker, "feature_map_"):
-        summary["kernel"] = ranker.kernel
-        summary["kernel features"] = int(ranker.feature_map_.n_components_)
+    if hasattr(ranker, "kernel_"):
+        summary["kernel"] = ranker.kernel_.function
+        summary["kernel features"] = int(ranker.kernel_.n_components_)
     if hasattr(ranker, "n_edges_"):
         summary["edges"] = int(ranker.n_edges_)
         summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))

@@ -208,7 +208,7 @@ def _watches(
 
 def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
     ranker.__dict__.pop("feature_names_in_", None)
-    ranker.__dict__.pop("feature_map_", None)
+    ranker.__dict__.pop("kernel_", None)
     ranker.n_features_in_ = catalog.n_features
     if names is not None:
         ranker.feature_names_in_ = np.array(names, dtype=object)

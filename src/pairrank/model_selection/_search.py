@@ -20,7 +20,7 @@ from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import RowBlock
-from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
+from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, aligned, columns_of
 from pairrank.exceptions import (
@@ -109,12 +109,7 @@ class SearchedRanker(BaseRanker, ABC):
     _: KW_ONLY
     cv: Any = None
     scoring: str | Callable[..., float] | None = "pairwise_accuracy"
-    kernel: Kernel = None
-    gamma: float | Literal["scale"] | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
-    n_components: int | None = None
+    kernel: AnyKernel = None
     random_state: Seed = None
 
     _descriptions: ClassVar = entries("""

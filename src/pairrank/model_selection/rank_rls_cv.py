@@ -84,7 +84,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     n_rows_, n_queries_, n_ties_
-    feature_map_, n_features_in_, feature_names_in_
+    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -124,7 +124,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         scorer = self._scorer(method, rows.y)
         _require_pairs(rows)
         features = self._learnt_features(rows.X)
-        self.__dict__.pop("feature_map_", None)  # the ranker of the best alpha has its own
+        self.__dict__.pop("kernel_", None)  # the ranker of the best alpha has its own
         spectrum = Spectrum(least_squares(rows._replace(X=features)))
         self.cv_ = method
         if not isinstance(method, str):
