@@ -5,7 +5,7 @@ import pytest
 
 from pairrank import RankSVM
 from reproduction.papers import fung2006
-from reproduction.papers.pointwise import ExplicitPairs
+from reproduction.protocols import ExplicitPairs
 from reproduction.study import NotRun
 from reproduction_cells import done
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import QuantileRegressor
 
 from pairrank import RankSVM
-from reproduction.papers.lee2014 import STUDY, claims, curves, models, problems, sparse
+from reproduction.papers.lee2014 import STUDY, curves, models, problems, sparse, times_as_long
 from reproduction.study import NotRun
 from reproduction_cells import done
 
@@ -120,10 +120,10 @@ def test_a_descent_that_stays_far_counts_as_infinitely_slow():
         ("fig5", row, curves.TREE): {"near": 1.0},
         ("fig5", row, curves.BUNDLE): {"near": None},
     }
-    found = claims.times_as_long(done(STUDY, near), ["fig5"], curves.BUNDLE, curves.TREE)
+    found = times_as_long(done(STUDY, near), ["fig5"], curves.BUNDLE, curves.TREE)
     assert found == {"MQ2008 (Figure 5)": np.inf}
     with pytest.raises(NotRun):
-        claims.times_as_long(done(STUDY, near), ["fig5"], curves.COUNTING, curves.TREE)
+        times_as_long(done(STUDY, near), ["fig5"], curves.COUNTING, curves.TREE)
 
 
 def test_counting_is_slow_only_if_it_is_with_many_levels():

@@ -95,10 +95,11 @@ def _real_rows(data: str) -> tuple[Any, Any]:
 
 
 def count_rows(*, seed: int = 0, **source: Any) -> dict[str, Any]:
-    """Return N, d, S and the mean number of pairs of a fold's training rows."""
+    """Return N, d, S, the columns with the target, and the mean pairs of a fold's training rows."""
     X, y = rows_of(**source, seed=seed)
     pairs = [count_preferences(fold.y) for fold in folds_of(X, y, seed=seed)]
-    return {"N": len(y), "d": X.shape[1], "S": len(np.unique(y)), "M": float(np.mean(pairs))}
+    found = {"N": len(y), "d": X.shape[1], "S": len(np.unique(y)), "M": float(np.mean(pairs))}
+    return found | {"columns": X.shape[1] + 1}
 
 
 def _printed(value: str) -> dict[tuple[str, str], Printed]:
@@ -176,7 +177,7 @@ FIRST = Table(
     title="the data sets of Table 1 with the first column as the target",
     cells=tuple(Cell(source.name, "", count_rows, config_of_first(source)) for source in REAL),
     quantities=(
-        Quantity("d", "d", _printed_real("d"), ",.0f"),
+        Quantity("columns", "columns of the file", _printed_real("d"), ",.0f"),
         Quantity("M", "pairs", _printed_real("M"), ",.0f"),
     ),
     note="A test of the reasons of Table 1. " + FIRST_NOTE,
