@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
+_NAMED = " Then name the columns of queries and documents, if any: --qid qid --docid docid."
 
 
 class Streaming(NamedTuple):
@@ -62,7 +63,8 @@ def is_streamed(
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if with_format(data, columns)["format"] != "parquet":
         why = "--stream reads Parquet" if streaming.stream else f"{data} is larger than the memory"
-        raise UsageError(f"{why}: convert text first, {conversion_of(paths[0], columns)}.")
+        named = "" if has_names(paths[0], columns) else _NAMED
+        raise UsageError(f"{why}: convert text first, {conversion_of(paths[0], columns)}.{named}")
     asked = {**refused, **{flag_of(name): columns.get(name) for name in _IN_MEMORY}}
     for flag, given in asked.items():
         if given:
