@@ -125,14 +125,7 @@ class Checks:
             X = self._scaler.transform(X)
         if not labelled:
             return RowBlock(X)
-        n_rows = X.shape[0]
-        parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
-        for name, check in ALIGNED.items():
-            part = getattr(given, name)
-            if part is not None and name in _WEIGHTS:
-                parts[name] = check_weights(part, n_rows, name, all_zero=True)
-            elif part is not None:
-                parts[name] = check(part, n_rows)
+        parts = checked_parts(given, X.shape[0])
         self._check_kinds(parts)
         return RowBlock(X, **parts)
 
@@ -222,6 +215,18 @@ def _checksum(values: NDArray[Any], infinity: NDArray[np.uint32]) -> tuple[int, 
     words = np.require(content[:whole].view(np.uint32), requirements="A")
     total, largest = checksum(words, infinity)
     return int(total), content[whole:].tobytes(), not largest or bool(largest < infinity.max())
+
+
+def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:
+    """Return checked labels, queries and weights of a block, which may have weights of 0 only."""
+    parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
+    for name, check in ALIGNED.items():
+        part = getattr(given, name)
+        if part is not None and name in _WEIGHTS:
+            parts[name] = check_weights(part, n_rows, name, all_zero=True)
+        elif part is not None:
+            parts[name] = check(part, n_rows)
+    return parts
 
 
 def _checked_labels(y: Any, n_rows: int) -> Any:

@@ -99,12 +99,6 @@ class PreparedDifferences:
         )
 
     @property
-    def n_partial_queries(self) -> int:
-        """The number of blocks that each crossing query has rows in, summed."""
-        totals = self.plan.totals
-        return 0 if totals is None else int(totals.n_blocks.sum())
-
-    @property
     def size(self) -> float:
         """The mean weight of a query."""
         return self.row_weight / self.n_queries

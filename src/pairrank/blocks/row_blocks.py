@@ -55,6 +55,9 @@ class RowBlocks:
 
     Notes
     -----
+    A fit cuts blocks where queries begin, so that a query crosses blocks only if its rows are not
+    together, or more than a block has; see the guide for what that costs and which losses it takes.
+
     Memory holds two blocks, about 12 bytes per row for the layout of queries and labels, and labels
     and weights in the narrowest type that holds them.
 

@@ -36,6 +36,7 @@ from pairrank.preferences.roles import ROLES
 
 _IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
+_NAMED = " Then name the columns of queries and documents, if any: --qid qid --docid docid."
 
 
 class Streaming(NamedTuple):
@@ -147,7 +148,8 @@ def is_streamed(
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if with_format(data, columns)["format"] != "parquet":
         command = conversion_of(paths[0], columns)
-        raise UsageError(f"--stream reads Parquet: convert text first, {command}.")
+        named = "" if has_names(paths[0], columns) else _NAMED
+        raise UsageError(f"--stream reads Parquet: convert text first, {command}.{named}")
     for flag, given in refused.items():
         if given:
             raise UsageError(f"{flag} needs all rows in memory: {remedy}; or leave out --stream.")

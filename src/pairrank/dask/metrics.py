@@ -195,7 +195,7 @@ def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple
     for column in columns:
         graph |= column.graph
     token, found = uuid.uuid4().hex, []
-    load = functools.partial(tasks.load_labels, names, False)
+    load = functools.partial(tasks.load_labels, names)
     for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
         graph[f"pairrank_labels-{token}-{number}"] = (load, number, *keys[:-1])
         found.append(f"pairrank_labels-{token}-{number}")

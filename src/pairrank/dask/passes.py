@@ -130,9 +130,7 @@ class DaskPasses:
             graph |= column.graph
         keys = [self._key("labels", number) for number in range(self.partitions.n_partitions)]
         for number, key in enumerate(keys):
-            load = functools.partial(
-                tasks.load_labels, tuple(columns), self.partitions.several, number
-            )
+            load = functools.partial(tasks.load_labels, tuple(columns), number)
             graph[key] = (load, *(column.keys[number] for column in columns.values()))
         labels = kept(self.client, graph, keys)
         facts = self._each("facts", tasks.facts_of, labels)

@@ -15,12 +15,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from pairrank import threads
-from pairrank._validation import ALIGNED, check_features, check_labels, check_weights
+from pairrank._validation import check_features
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.checking import digest_of, kind_of, naming
+from pairrank.blocks.checking import checked_parts, digest_of, kind_of, naming
 from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
-from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
 
 
@@ -70,15 +69,13 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @alone
-def load_labels(names: tuple[str, ...], several: bool, number: int, *parts: Any) -> Loaded:
+def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
     """Return the checked labels of a partition, with its queries and weights."""
-    first, *others = names
+    given, n_rows = dict(zip(names, parts, strict=True)), len(parts[0])
     with naming(f"partition {number}"):
-        y = checked_targets(parts[0]) if several else check_labels(parts[0])
-        for name, part in zip(others, parts[1:], strict=True):
-            check_lengths(number, name, len(part), first, len(y))
-        checked = {name: _check(name, part) for name, part in zip(others, parts[1:], strict=True)}
-    block = RowBlock(None, y, **checked)
+        for name, part in given.items():
+            check_lengths(number, name, len(part), names[0], n_rows)
+        block = RowBlock(None, **checked_parts(RowBlock(None, **given), n_rows))
     return Loaded(block, of_labels=_digest_of_labels(block))
 
 
@@ -154,13 +151,6 @@ class _Columns(BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: Any
-
-
-def _check(name: str, part: Any) -> Any:
-    """Check an array with an entry per row; a partition may have weights of 0 only."""
-    if name == "qid":
-        return ALIGNED[name](part, len(part))
-    return check_weights(part, len(part), name, all_zero=True)
 
 
 def _check_digest(index: int, digest: int, known: int) -> None:
