@@ -100,7 +100,7 @@ def stream_rows(
 
     given = arguments_of(source, with_format(source, columns), docids=False)
     documents = [given["docid"]] if given["docid"] else []
-    limit = {} if memory_limit is None else {"memory_limit": memory_limit}
+    limit: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
     with with_label(columns):
         blocks = RowBlocks.from_parquet(
             source,

@@ -1,4 +1,4 @@
-"""Metrics of pairs: pairwise accuracy, WMW over any order graph, AUC, Kendall's tau"""
+"""Metrics of pairs: pairwise accuracy, WMW over any order graph, AUC, Kendall's tau."""
 
 from __future__ import annotations
 
