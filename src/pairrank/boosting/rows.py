@@ -1,4 +1,4 @@
-"""Rows as LightGBM and XGBoost hold them, and the derivatives of their objectives"""
+"""Rows as LightGBM and XGBoost hold them, and the derivatives of their objectives."""
 
 from __future__ import annotations
 

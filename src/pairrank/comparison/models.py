@@ -1,4 +1,4 @@
-"""The models that a comparison knows by name, and rankers of LightGBM and XGBoost"""
+"""The models that a comparison knows by name, and rankers of LightGBM and XGBoost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a comparison, and paired tests over queries or folds"""
+"""The tables of a comparison, and paired tests over queries or folds."""
 
 from __future__ import annotations
 

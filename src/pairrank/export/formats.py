@@ -1,4 +1,4 @@
-"""The table of export formats: their writers, and how what reads them computes"""
+"""The table of export formats: their writers, and how what reads them computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open paths, compressed files, standard streams and file objects; write files atomically"""
+"""Open paths, compressed files, standard streams and file objects; write files atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""read_pairs and read_votes: comparisons of rows, and of named items"""
+"""read_pairs and read_votes: comparisons of rows, and of named items."""
 
 from __future__ import annotations
 

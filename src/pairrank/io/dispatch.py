@@ -1,4 +1,4 @@
-"""read_rows and write_rows: the format follows from the file's name; rows per query"""
+"""read_rows and write_rows: the format follows from the file's name; rows per query."""
 
 from __future__ import annotations
 

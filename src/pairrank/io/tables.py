@@ -1,4 +1,4 @@
-"""CSV and Parquet to Rows and back: columns by role"""
+"""CSV and Parquet to Rows and back: columns by role."""
 
 from __future__ import annotations
 

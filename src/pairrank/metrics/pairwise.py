@@ -1,4 +1,4 @@
-"""Metrics of pairs: pairwise accuracy, WMW over any order graph, AUC, Kendall's tau"""
+"""Metrics of pairs: pairwise accuracy, WMW over any order graph, AUC, Kendall's tau."""
 
 from __future__ import annotations
 
@@ -134,6 +134,7 @@ def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> A
 
     Examples
     --------
+    >>> from pairrank import OrderGraph
     >>> wmw_score(["bad", "fine", "bad"], [0.2, 0.2, 0.1], graph=OrderGraph([("bad", "fine")]))
     0.75
     """

@@ -1,4 +1,4 @@
-"""Several metrics at once, by query too; two score vectors compared over the queries"""
+"""Several metrics at once, by query too; two score vectors compared over the queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ScoreMap: probabilities from scores, fitted as scikit-learn calibrates classifiers; its file"""
+"""ScoreMap: probabilities from scores, fitted as scikit-learn calibrates classifiers; its file."""
 
 from __future__ import annotations
 

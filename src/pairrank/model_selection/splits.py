@@ -1,4 +1,4 @@
-"""Folds for model choice: of queries (QueryKFold), of rows by label, of comparisons"""
+"""Folds for model choice: of queries (QueryKFold), of rows by label, of comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration of pair probabilities: what a ranker predicts against what is observed"""
+"""Calibration of pair probabilities: what a ranker predicts against what is observed."""
 
 from __future__ import annotations
 

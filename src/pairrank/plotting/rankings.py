@@ -1,4 +1,4 @@
-"""Displays of one ranker: a metric over the queries, and the largest weights"""
+"""Displays of one ranker: a metric over the queries, and the largest weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether comparisons determine scores and effects"""
+"""Whether comparisons determine scores and effects."""
 
 from __future__ import annotations
 

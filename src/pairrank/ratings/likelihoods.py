@@ -1,4 +1,4 @@
-"""Likelihoods of comparisons with ties, and the margins that they depend on"""
+"""Likelihoods of comparisons with ties, and the margins that they depend on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankings with intervals of scores and ranks; units of scores"""
+"""Rankings with intervals of scores and ranks; units of scores."""
 
 from __future__ import annotations
 

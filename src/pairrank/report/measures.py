@@ -1,4 +1,4 @@
-"""The numbers of a page: metrics by query, scores of each label, weights"""
+"""The numbers of a page: metrics by query, scores of each label, weights."""
 
 from __future__ import annotations
 

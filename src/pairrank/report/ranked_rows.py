@@ -1,4 +1,4 @@
-"""The rows of single queries in the order of their scores; contributions of features"""
+"""The rows of single queries in the order of their scores; contributions of features."""
 
 from __future__ import annotations
 

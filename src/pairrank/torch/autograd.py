@@ -1,4 +1,4 @@
-"""Sums over pairs as functions of autograd, and costs of margins by torch"""
+"""Sums over pairs as functions of autograd, and costs of margins by torch."""
 
 from __future__ import annotations
 

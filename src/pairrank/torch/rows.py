@@ -1,4 +1,4 @@
-"""Labels, queries, weights and masks as checked flat arrays, and the pairs they make"""
+"""Labels, queries, weights and masks as checked flat arrays, and the pairs they make."""
 
 from __future__ import annotations
 

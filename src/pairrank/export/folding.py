@@ -1,0 +1,174 @@
+"""Weights of raw features from rankers and Pipelines: scalers and selectors are folded in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
+from pairrank.export.formats import LinearModel
+from pairrank.io.rows import numbered_names
+
+
+def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> LinearModel:
+    """Return the weights of the raw features of a fitted ranker or Pipeline.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear ranker; a Pipeline of scalers (StandardScaler, MinMaxScaler, MaxAbsScaler,
+        RobustScaler), feature selectors and a linear ranker; or a search that found one of them.
+    feature_names : sequence of str, optional
+        One name per feature; None: the names that the model was fitted with, or else f1, f2, ...,
+        as svmlight numbers features.
+
+    Returns
+    -------
+    LinearModel
+
+    Raises
+    ------
+    PairrankError
+        If the model is not linear, has several targets, or a name is not usable.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from pairrank import RankRLS
+    >>> model = make_pipeline(StandardScaler(), RankRLS()).fit([[0.0], [2.0], [4.0]], [0, 1, 2])
+    >>> found = linear_model(model)
+    >>> found.names, float(found.offset / found.weights[0])
+    (['f1'], -2.0)
+    """
+    if isinstance(getattr(model, "best_estimator_", None), Pipeline):
+        model = model.best_estimator_
+    *transformers, ranker = _steps(model)
+    if not hasattr(ranker, "linear_coef"):
+        ranker = getattr(ranker, "best_estimator_", ranker)
+    if not hasattr(ranker, "linear_coef"):
+        kind = ranker if isinstance(ranker, str) else type(ranker).__name__
+        raise PairrankError(
+            f"cannot export a {kind}: take a fitted linear ranker of pairrank, or "
+            "a Pipeline of scalers that ends with one"
+        )
+    check_is_fitted(model)
+    weights = np.asarray(ranker.linear_coef(), dtype=np.float64)
+    if weights.ndim > 1:
+        raise PairrankError(
+            f"the {type(ranker).__name__} has {len(weights)} targets, but an export has one score: "
+            "fit it with a single column of y"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        offset = 0.0
+        for step in reversed(transformers):
+            weights, added = _folded(step, weights)
+            offset += added
+    names = _names(feature_names, getattr(model, "feature_names_in_", None), weights.size)
+    if not (np.isfinite(weights).all() and np.isfinite(offset)):
+        raise PairrankError(
+            "the weights overflow when the scaler is folded into them: scale the features to "
+            "similar size before the scaler"
+        )
+    return LinearModel(names, weights, offset, type(ranker).__name__)
+
+
+def _steps(model: Any) -> Iterator[Any]:
+    """Yield the steps of a model, those of nested Pipelines included."""
+    if isinstance(model, Pipeline):
+        for _, step in model.steps:
+            yield from _steps(step)
+    else:
+        yield model
+
+
+def _standard(scaler: Any) -> tuple[Any, Any]:
+    center = scaler.mean_ if scaler.with_mean else 0.0
+    return center, scaler.scale_ if scaler.with_std else 1.0
+
+
+def _min_max(scaler: Any) -> tuple[Any, Any]:
+    return -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_
+
+
+def _max_abs(scaler: Any) -> tuple[Any, Any]:
+    return 0.0, scaler.scale_
+
+
+def _robust(scaler: Any) -> tuple[Any, Any]:
+    center = scaler.center_ if scaler.with_centering else 0.0
+    return center, scaler.scale_ if scaler.with_scaling else 1.0
+
+
+_SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
+    StandardScaler: _standard,
+    MinMaxScaler: _min_max,
+    MaxAbsScaler: _max_abs,
+    RobustScaler: _robust,
+}
+"""The center and the scale of each feature: a scaler returns (x - center)/scale."""
+
+
+def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
+    """Return the weights of a step's input, and the offset, from those of its output."""
+    if step is None or step == "passthrough":
+        return weights, 0.0
+    if isinstance(step, SelectorMixin):
+        support = step.get_support()
+        spread = np.zeros(support.size)
+        spread[support] = weights
+        return spread, 0.0
+    if type(step) not in _SCALERS:
+        known = ", ".join(scaler.__name__ for scaler in _SCALERS)
+        raise PairrankError(
+            f"the step {type(step).__name__} cannot be folded into weights: use {known} or a "
+            "feature selector"
+        )
+    if getattr(step, "clip", False):
+        raise PairrankError(
+            f"{type(step).__name__}(clip=True) is not linear beyond the range of the training "
+            "rows: fit it with clip=False"
+        )
+    center, scale = _SCALERS[type(step)](step)
+    folded = weights / scale
+    return folded, -float(np.sum(folded * center))
+
+
+def _names(given: Sequence[str] | None, learnt: Any, n_features: int) -> list[str]:
+    """Return the names of the features: given, learnt or numbered; checked."""
+    if isinstance(given, str):
+        raise PairrankError(f"feature_names is the text {given!r}: give a list of names")
+    if given is not None:
+        names = list(given)
+    elif learnt is not None:
+        names = [str(name) for name in learnt]
+    else:
+        return numbered_names(n_features)
+    if len(names) != n_features:
+        raise PairrankError(
+            f"feature_names has {len(names)} names, but the model has {n_features} features: give "
+            "one name per feature"
+        )
+    first: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if not isinstance(name, str) or not _is_usable(name):
+            raise PairrankError(
+                f"feature_names[{number}] = {name!r} cannot be written: give text that is not "
+                "empty, without NUL characters and half characters (surrogates)"
+            )
+        if first.setdefault(name, number) != number:
+            raise PairrankError(
+                f"features {first[name]} and {number} are both named {name!r}: rename one of them"
+            )
+    return names
+
+
+def _is_usable(name: str) -> bool:
+    """Whether a name is text that every format can hold."""
+    return bool(name) and "\0" not in name and not any(0xD800 <= ord(c) < 0xE000 for c in name)
