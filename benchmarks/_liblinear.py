@@ -1,11 +1,10 @@
-"""Rivals of RankSVM on the same problem: LIBLINEAR-ranksvm, FastSurvivalSVM, sampled pairs."""
+"""LIBLINEAR-ranksvm on a problem, and the objective of anyone's weights."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import time
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,11 +26,6 @@ class Problem(NamedTuple):
     X: Any
     y: np.ndarray[Any, Any]
     qid: np.ndarray[Any, Any] | None
-
-    def cut(self, n_rows: int) -> Problem:
-        """Return the first rows alone."""
-        qid = None if self.qid is None else self.qid[:n_rows]
-        return Problem(f"{self.name}, {n_rows:,} rows", self.X[:n_rows], self.y[:n_rows], qid)
 
     def objective(self, C: float, coef: np.ndarray[Any, Any]) -> float:
         """Return |w|^2/2 + C * pair sum, in float64 whatever X is."""
@@ -95,63 +89,3 @@ class Liblinear:
         coef = np.zeros(self.problem.X.shape[1])
         coef[: len(lines)] = np.array(lines, dtype=np.float64)
         return coef
-
-
-def fit_survival(problem: Problem, C: float, tol: float) -> Rival:
-    """Fit scikit-survival's FastSurvivalSVM: one query, no equal labels, dense rows only."""
-    from scipy.stats import rankdata
-    from sksurv.svm import FastSurvivalSVM
-    from sksurv.util import Surv
-
-    X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
-    target = Surv.from_arrays(np.ones(problem.y.size, dtype=bool), rankdata(problem.y))
-    model = FastSurvivalSVM(alpha=2 * C, rank_ratio=1.0, max_iter=100, tol=tol, random_state=0)
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X, target)
-    return Rival(model.coef_, time.perf_counter() - start, int(model.n_iter_))
-
-
-def fit_sampled_pairs(problem: Problem, C: float, tol: float, n_pairs: int) -> Rival:
-    """Fit LinearSVC to the differences of `n_pairs` preferences drawn alike from all."""
-    from sklearn.svm import LinearSVC
-
-    levels = Levels.build(problem.y, problem.qid)
-    start = time.perf_counter()
-    first, second = _draw_pairs(problem, n_pairs)
-    sign = np.where(np.arange(n_pairs) % 2, 1.0, -1.0)
-    towards = np.sign(problem.y[first] - problem.y[second]) == sign
-    differences = (
-        problem.X[np.where(towards, first, second)] - problem.X[np.where(towards, second, first)]
-    )
-    weight = C * levels.n_pairs / n_pairs
-    model = LinearSVC(C=weight, loss="squared_hinge", dual=False, tol=tol, fit_intercept=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(differences.astype(np.float64), sign)
-    return Rival(model.coef_.ravel(), time.perf_counter() - start, int(model.n_iter_))
-
-
-def _draw_pairs(
-    problem: Problem, n_pairs: int
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Draw pairs of rows of one query with different labels, each as likely as any other."""
-    rng = np.random.default_rng(0)
-    qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
-    order = np.argsort(qid, kind="stable")
-    sizes = np.unique(qid, return_counts=True)[1]
-    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    shares = sizes.astype(float) ** 2 / (sizes.astype(float) ** 2).sum()
-    firsts: list[np.ndarray[Any, Any]] = []
-    seconds: list[np.ndarray[Any, Any]] = []
-    found = 0
-    while found < n_pairs:
-        query = rng.choice(sizes.size, n_pairs, p=shares)
-        first = order[starts[query] + rng.integers(0, sizes[query])]
-        second = order[starts[query] + rng.integers(0, sizes[query])]
-        unequal = problem.y[first] != problem.y[second]
-        firsts.append(first[unequal])
-        seconds.append(second[unequal])
-        found += int(unequal.sum())
-    return np.concatenate(firsts)[:n_pairs], np.concatenate(seconds)[:n_pairs]
