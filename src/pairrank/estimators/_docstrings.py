@@ -80,7 +80,7 @@ cv : int, splitter or iterable of (training rows, test rows), optional
     random within each label, so that every fold spans all labels. Other splitters than QueryKFold
     get the qid as their groups. Of Pairs, comparisons are split, also by splitters and iterables:
     whole groups, or else whole queries, or else single comparisons; see
-    `pairrank.model_selection.pair_folds`.
+    `pairrank.model_selection.splits`.
 scoring : str or callable, default "pairwise_accuracy"
     "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.

@@ -24,7 +24,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
 from pairrank.objective import Problem
-from pairrank.objective.row_blocks import block_rows, cut, dense
+from pairrank.objective.normal_equations import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
 if TYPE_CHECKING:

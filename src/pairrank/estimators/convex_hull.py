@@ -25,7 +25,7 @@ from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
 from pairrank.solvers.interior_point import minimize_with_limits
-from pairrank.solvers.limit_run import BoundStep
+from pairrank.solvers.limits import BoundStep
 from pairrank.solvers.smoothed_limits import minimize_smoothed
 
 if TYPE_CHECKING:
