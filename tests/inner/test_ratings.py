@@ -14,8 +14,7 @@ from pairrank.ratings import objective
 from pairrank.ratings import objective as module
 from pairrank.ratings.comparisons import check_comparisons
 from pairrank.ratings.connections import check_finite_scores
-from pairrank.ratings.likelihoods import LIKELIHOODS
-from pairrank.ratings.margins import add_up, distinct
+from pairrank.ratings.likelihoods import LIKELIHOODS, add_up, distinct
 from pairrank.ratings.objective import LikelihoodObjective
 from pairrank.ratings.ranking import quantile, rank_intervals
 from ratings_definition import TIES, arguments, log_likelihood, make_votes, probabilities

@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pairrank.estimators._rows import Rows
-from pairrank.model_selection import rls_pair_out, rls_shortcuts
+from pairrank.model_selection import rls_left_out
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
-from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
-from pairrank.objective import row_blocks
+from pairrank.model_selection.rls_left_out import (
+    Spectrum,
+    leave_comparison_out,
+    leave_pair_out,
+    leave_query_out,
+)
+from pairrank.objective import normal_equations
 from pairrank.preferences import Pairs
 from rls_definitions import refit, refit_pairs
 
@@ -162,9 +166,9 @@ def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
         ]
 
     whole = numbers()
-    monkeypatch.setattr(row_blocks, "_BLOCK_ENTRIES", 40)
-    monkeypatch.setattr(rls_shortcuts, "_ENTRIES", 40)
-    monkeypatch.setattr(rls_pair_out, "_ENTRIES", 40)
+    monkeypatch.setattr(normal_equations, "_BLOCK_ENTRIES", 40)
+    monkeypatch.setattr(rls_left_out, "_ENTRIES", 40)
+    monkeypatch.setattr(rls_left_out, "_PAIR_ENTRIES", 40)
     for cut, expected in zip(numbers(), whole, strict=True):
         np.testing.assert_allclose(cut, expected, rtol=1e-8, atol=1e-9)
 

@@ -20,7 +20,7 @@ from pairrank.losses import Logistic, Square, Tube  # noqa: E402
 from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
 from pairrank.torch import all_pairs, sums  # noqa: E402
-from pairrank.torch.preferences import Compared  # noqa: E402
+from pairrank.torch.rows import Compared  # noqa: E402
 from pairrank.torch.sums import tiled_sum  # noqa: E402
 
 KNOWN = [name for name in LOSSES if name != "no family"]

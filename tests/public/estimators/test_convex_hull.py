@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import pairrank
 from hull_definition import hull_by_clarabel
-from pairrank import ConvexHullRanker, OrderGraph, Pairs, RankSVM
+from pairrank import ConvexHullRanker, Kernel, OrderGraph, Pairs, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 
 pytestmark = pytest.mark.numeric
@@ -61,14 +61,14 @@ def test_a_kernel_s_optimum_is_that_of_formulation_27(graph, regularizer):
     X, y = make_rows(0.5, n_rows=70, n_features=2)
     ours, edges = GRAPHS[graph]
     fitted = ConvexHullRanker(
-        0.7, graph=ours, kernel="rbf", gamma=0.8, regularizer=regularizer, tol=1e-9
+        0.7, graph=ours, kernel=Kernel("rbf", gamma=0.8), regularizer=regularizer, tol=1e-9
     ).fit(X, y)
     gram = rbf_kernel(X, gamma=0.8)
     penalty = gram if regularizer == "rkhs" else np.eye(70)
     reference = hull_by_clarabel(gram, y, 0.7, edges, penalty=penalty)
     assert fitted.objective_ == pytest.approx(reference.value, rel=1e-7)
     np.testing.assert_allclose(fitted.predict(X), gram @ reference.coef, atol=1e-4)
-    expansion = fitted.feature_map_.projection_ @ fitted.coef_
+    expansion = fitted.kernel_.projection_ @ fitted.coef_
     new = X + 0.1
     np.testing.assert_allclose(fitted.predict(new), rbf_kernel(new, X, gamma=0.8) @ expansion)
 
@@ -242,7 +242,7 @@ def test_a_refit_without_queries_forgets_them(rows):
     ranker = ConvexHullRanker(kernel="rbf").fit(X, y, qid=qid)
     ranker.set_params(kernel=None).fit(X, y)
     assert not hasattr(ranker, "limit_qid_")
-    assert not hasattr(ranker, "feature_map_")
+    assert not hasattr(ranker, "kernel_")
 
 
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf", "regularizer": "coefficients"}])

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import (
     ConvexHullRanker,
+    Kernel,
     MPRank,
     OrderGraph,
     Pairs,
@@ -356,7 +357,7 @@ WRONG = [
     (RankNCG(covariance="pairs"), "covariance must be one of"),
     (RankNCG(covariance="rows", kernel="rbf"), "leave covariance=None"),
     (RankNCG(kernel="cosine"), "kernel"),
-    (RankNCG(kernel="rbf", gamma=-1.0), "gamma"),
+    (RankNCG(kernel=Kernel("rbf", gamma=-1.0)), "gamma"),
     (RankRLS(0), "alpha must be greater than 0"),
     (RankRLS(max_iter=0), "max_iter must be at least 1"),
     (RankRLS(patience=0), "patience must be"),

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import pairrank
 from magnitude_definition import Comparisons as Listed
 from magnitude_definition import all_differences, objective_at, tube_by_clarabel
-from pairrank import MPRank, Pairs, RankRLS, SVRank
+from pairrank import Kernel, MPRank, Pairs, RankRLS, SVRank
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from strategies import differs, problems
 
@@ -152,7 +152,7 @@ def test_a_kernel_s_optimum_is_that_of_the_program_on_its_features(rows, kind, o
     values, vectors = np.linalg.eigh(K)
     Z = vectors * np.sqrt(np.maximum(values, 0.0))
     listed = all_differences(y, 30.0, qid)
-    ranker = kind(30.0, kernel=kernel, gamma=0.3, **options, **TIGHT)
+    ranker = kind(30.0, kernel=Kernel(kernel, gamma=0.3), **options, **TIGHT)
     ranker.fit(X if kernel == "rbf" else K, y, qid=qid)
     epsilon = getattr(ranker, "epsilon", 0.0)
     w = tube_by_clarabel(Z, listed, epsilon, ranker.n)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import pairrank
-from pairrank import OrderGraph, Pairs, RankNCG
+from pairrank import Kernel, OrderGraph, Pairs, RankNCG
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError, PairrankWarning
 from pairrank.losses import Logistic, Probit
 
@@ -190,8 +190,8 @@ def test_alpha_means_the_same_for_few_rows_and_many(rows):
     [
         {"graph": OrderGraph([(0.0, 1.0), (1.0, 3.0)]), "loss": "probit"},
         {"covariance": "queries"},
-        {"kernel": "rbf", "gamma": 0.2},
-        {"kernel": "poly", "degree": 2, "kernel_features": "nystroem", "n_components": 30},
+        {"kernel": Kernel("rbf", gamma=0.2)},
+        {"kernel": Kernel("poly", degree=2, method="nystroem", n_components=30)},
     ],
 )
 def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, parameters):
@@ -220,7 +220,7 @@ def test_a_model_file_holds_no_kernel_that_is_code_nor_a_damaged_one(rows, tmp_p
     ranker.save(tmp_path / "model")
     with pytest.raises(FileFormatError, match="does not fit"):
         pairrank.load_model(tmp_path / "model")
-    ranker.feature_map_.projection_ = ranker.feature_map_.projection_[:-1]
+    ranker.kernel_.projection_ = ranker.kernel_.projection_[:-1]
     ranker.save(tmp_path / "model")
     with pytest.raises(FileFormatError, match="landmarks is"):
         pairrank.load_model(tmp_path / "model")

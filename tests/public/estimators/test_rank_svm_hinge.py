@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import pairrank
 from definitions import preferences_of
 from hinge_definition import hinge_by_clarabel, objective_at
-from pairrank import OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
+from pairrank import Kernel, OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
 from pairrank.exceptions import ZeroWeightsWarning
 from strategies import problems
 
@@ -209,7 +209,7 @@ def test_features_of_any_size_rank(rows, scale, C):
 
 def test_a_kernel_s_features_are_learnt_from(rows):
     X, y, qid = rows
-    for options in ({"kernel": "rbf"}, {"kernel": "poly", "degree": 2}):
+    for options in ({"kernel": "rbf"}, {"kernel": Kernel("poly", degree=2)}):
         ranker = hinge(tol=1e-3, **options).fit(X[:100], y[:100], qid=qid[:100])
         assert ranker.status_ == "gap_closed"
         assert ranker.score(X[:100], y[:100], qid=qid[:100]) > 0.75
