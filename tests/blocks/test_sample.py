@@ -206,25 +206,11 @@ def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, 
     assert_array_equal(found.thinned, thinned)
 
 
-@given(st.lists(st.integers(0, 12), max_size=200), st.integers(1, 40))
-def test_counts_of_codes_are_those_of_any_pieces(codes, piece):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_codes, "_PIECE", piece)
-        given = np.array(codes, dtype=np.int32)
-        found = _codes.counts_of(given, 13)
-        weighted = _codes.counts_of(given, 13, 0.5 * np.arange(given.size))
-    assert_array_equal(found, [codes.count(code) for code in range(13)])
-    wanted = [0.5 * np.flatnonzero(given == code).sum() for code in range(13)]
-    assert_array_equal(weighted, wanted)
-
-
 @given(st.lists(st.integers(-5, 9), min_size=1, max_size=100), st.integers(0, 99))
-def test_labels_are_whole_numbers_in_every_piece(labels, at):
+def test_one_label_that_is_not_whole_keeps_its_level(labels, at):
     y = np.array(labels, dtype=np.float64)
     y[at % y.size] += 0.25
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_codes, "_PIECE", 7)
-        found, codes = _codes.level_codes(y)
+    found, codes = _codes.level_codes(y)
     assert_array_equal(found, np.unique(y))
     assert_array_equal(found[codes], y)
 

@@ -478,12 +478,12 @@ def test_a_subclass_of_an_estimator_may_have_no_docstring_or_its_own_parameters(
             Its length.
         """
 
-        def __init__(self, length=1, *, degree=3, unknown=None):
-            self.length, self.degree, self.unknown = length, degree, unknown
+        def __init__(self, length=1, *, tol=3, unknown=None):
+            self.length, self.tol, self.unknown = length, tol, unknown
 
     assert Plain([2.0]).get_params() == RankSVMCV([2.0]).get_params()
     assert Plain.__doc__ is None
-    assert list(entries(Longer.__doc__.partition("-\n")[2])) == ["length", "degree"]
+    assert list(entries(Longer.__doc__.partition("-\n")[2])) == ["length", "tol"]
 
 
 def test_descriptions_are_filled_in_by_name():

@@ -183,15 +183,8 @@ class BlockSums:
                 score_norm=factor * float(np.sqrt(found.square)),
                 value_error=factor * found.error,
                 gradient_error=factor * found.gradient_error,
-                hessian=lambda _: BlockHessian(
-                    problem.passes, asked, table, factor, problem.penalty
-                ),
+                hessian=lambda: BlockHessian(problem.passes, asked, table, factor, problem.penalty),
             )
-
-    @property
-    def rounds(self) -> bool:
-        """Whether products with a Hessian may be rounded: no."""
-        return False
 
     def sharpen(self) -> bool:
         """Let the sums of all blocks take a smaller error; False where they are least."""

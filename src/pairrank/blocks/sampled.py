@@ -14,7 +14,7 @@ from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.layouts import Prepared, present_graph
 from pairrank.blocks.sample import SampleRows
 from pairrank.design import Design
-from pairrank.objective.offsets import FAR
+from pairrank.objective.problem import FAR
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_codes
 
