@@ -123,7 +123,6 @@ TABLE = Table(
         Cell(row, "", count_rows, config, full=row == WHOLE, memory=8.0)
         for row, config in CONFIGS.items()
     ),
-    tiny=Cell("tiny", "", count_rows, {"data": "parses", "size": 30}),
     quantities=(
         _quantity("train", "training rows", ",.0f"),
         _quantity("valid", "validation rows", ",.0f"),

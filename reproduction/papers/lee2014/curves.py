@@ -14,7 +14,7 @@ from pairrank import RankSVM
 from reproduction.papers.lee2014 import trees
 from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, Rows, problem, quality
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.study import Cell, NotRun, Quantity, Readings, Table, rows_of
+from reproduction.study import Cell, NotRun, Quantity, Study, Table
 
 TREE, COUNTING, BUNDLE = "Tree-TRON", "PRSVM+, by counting", "TreeRankSVM, cutting planes"
 EVERY_PAIR = "PRSVM+, every pair"
@@ -166,7 +166,6 @@ LARGE_LISTS = {row: each for row, each in LISTS.items() if each.full}
 OF_FIG4 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS | LARGE_LISTS
 OF_FIG7 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS
 
-_TINY = {"name": "MQ2007", "part": 0.02, "log2_C": -5.0}
 _QUANTITIES = (
     Quantity("near", f"seconds to f/f* - 1 <= {NEAR:g}", form=".3g"),
     Quantity("final", "test pairwise accuracy at the end", form=".4f"),
@@ -183,20 +182,17 @@ def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *values: st
         name=name,
         title=title,
         cells=tuple(cells),
-        tiny=Cell(
-            "MQ2007 shape, tiny", TREE, descend, {**_TINY, "settings": SOLVERS[TREE]}, timed=True
-        ),
         quantities=_QUANTITIES,
         note=f"{note} {_NOTE}",
-        draw=lambda readings: _draw(readings, name, values),
+        draw=lambda study: _draw(study, name, values),
         row_title="set",
     )
 
 
-def _draw(readings: Readings, name: str, values: tuple[str, ...]) -> Any:
+def _draw(study: Study, name: str, values: tuple[str, ...]) -> Any:
     """Draw each set's curves, a row of axes for each value."""
-    cells = readings.done(name)
-    rows = [row for row in rows_of(readings.table(name)) if any(cell.row == row for cell in cells)]
+    cells = study.done(name)
+    rows = [row for row in study.table(name).rows if any(cell.row == row for cell in cells)]
     figure, axes = new_figure(len(values) * len(rows), n_rows=len(values))
     for place, value in enumerate(values):
         for at, row in enumerate(rows):
@@ -204,10 +200,10 @@ def _draw(readings: Readings, name: str, values: tuple[str, ...]) -> Any:
             for cell in cells:
                 if cell.row == row:
                     try:
-                        up = readings.values(name, row, cell.column, value)
+                        up = study.values(name, row, cell.column, value)
                     except (NotRun, KeyError):
                         continue
-                    curves[cell.column] = (readings.values(name, row, cell.column, "seconds"), up)
+                    curves[cell.column] = (study.values(name, row, cell.column, "seconds"), up)
             log = "xy" if value == "distance" else "x"
             label = "f/f* - 1" if value == "distance" else f"test {value}"
             each = axes[place * len(rows) + at]

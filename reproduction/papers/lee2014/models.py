@@ -230,17 +230,12 @@ def _metrics(
     )
 
 
-TINY = {"name": "MQ2007", "part": 0.02}
-_TINY_SEARCH = {**TINY, "model": L2, "powers": (-5, 0), "paper": (-5, 0)}
-
-
 def _choice(name: str, title: str, models: tuple[str, ...]) -> Table:
     """Return Table 3 or 4."""
     return Table(
         name=name,
         title=title,
         cells=tuple(_searches(models, NAMES)),
-        tiny=Cell("MQ2007 shape, tiny", models[0], search, _TINY_SEARCH, timed=True),
         quantities=(
             _log_c(models, "accuracy", 0),
             _log_c(models, "ndcg", 1),
@@ -260,7 +255,6 @@ BESIDE_SVR = Table(
     name="5",
     title="RankSVM and support vector regression",
     cells=tuple(_searches((L2, L1_SVR, L2_SVR), NAMES)),
-    tiny=Cell("MQ2007 shape, tiny", L2, search, _TINY_SEARCH, timed=True),
     quantities=(
         *_metrics(
             NAMES,
@@ -291,9 +285,6 @@ def _of_trees(name: str, n_trees: str, n: int, sets: dict[str, Any], *printed: A
         name=name,
         title=f"random forests and GBDT, {n_trees} trees",
         cells=tuple(_ensembles(n, sets)),
-        tiny=Cell(
-            "MQ2007 shape, tiny", GBDT, trees, {**TINY, "model": GBDT, "n_trees": 3}, timed=True
-        ),
         quantities=(
             *_metrics(sets, accuracy, ndcg, reasons),
             Quantity("seconds", "seconds of a fit", _printed(False, **seconds), form=".3g"),

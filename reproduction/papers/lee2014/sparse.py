@@ -28,10 +28,9 @@ from reproduction.study import (
     Place,
     Printed,
     Quantity,
-    Readings,
+    Study,
     Table,
     Verdict,
-    verdict,
 )
 
 N_TREES = 40
@@ -136,13 +135,6 @@ TABLE_9 = Table(
     name="9",
     title="linear RankSVM and random forests of 40 trees on sparse rows",
     cells=tuple(_sparse_cells()),
-    tiny=Cell(
-        "CTR shape, tiny",
-        LINEAR,
-        sparse_rows,
-        {"name": "CTR (0.1%)", "part": 0.02, "model": LINEAR},
-        timed=True,
-    ),
     quantities=(
         Quantity(
             "seconds",
@@ -173,13 +165,6 @@ TABLE_10 = Table(
     name="10",
     title="partial pairs and all pairs, as many levels as rows of a query",
     cells=tuple(_partial_cells()),
-    tiny=Cell(
-        "MQ2008-list shape, tiny",
-        PARTIAL,
-        partial_pairs,
-        {"name": "MQ2008-list", "part": 0.005, "pairs": PARTIAL, "powers": (-10,)},
-        timed=True,
-    ),
     quantities=(
         Quantity(
             "log2 C",
@@ -208,33 +193,29 @@ TABLE_10 = Table(
 TABLES = (TABLE_9, TABLE_10)
 
 
-def _forests_on_sparse_rows(readings: Readings) -> Verdict:
+def _forests_on_sparse_rows(study: Study) -> Verdict:
     parts, holds = [], True
     for row in SPARSE:
-        ours, other = (readings.record("9", row, model) for model in (LINEAR, FOREST))
-        seconds = readings.mean("9", row, LINEAR, "seconds")
+        ours, other = (study.record("9", row, model) for model in (LINEAR, FOREST))
+        seconds = study.mean("9", row, LINEAR, "seconds")
         assert ours is not None
         if other is not None and other["status"] == "time":
             parts.append(f"{row}: not ready after {other['time'] / seconds:,.0f} times as long")
             holds &= other["time"] / seconds > 1000.0
             continue
-        times = readings.mean("9", row, FOREST, "seconds") / seconds
-        gain = readings.mean("9", row, FOREST, "accuracy") - readings.mean(
-            "9", row, LINEAR, "accuracy"
-        )
+        times = study.mean("9", row, FOREST, "seconds") / seconds
+        gain = study.mean("9", row, FOREST, "accuracy") - study.mean("9", row, LINEAR, "accuracy")
         parts.append(f"{row}: {times:,.0f} times as long, accuracy {gain:+.4f}")
         holds &= times > 1000.0 and gain <= 0.02
-    return verdict(holds, "; ".join(parts))
+    return Verdict(holds, "; ".join(parts))
 
 
-def _partial_is_worse_and_faster(readings: Readings) -> Verdict:
-    losses = [
-        partial - whole for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "accuracy")
-    ]
-    times = [whole / partial for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "seconds")]
+def _partial_is_worse_and_faster(study: Study) -> Verdict:
+    losses = [partial - whole for _, partial, whole in study.pairs("10", PARTIAL, ALL, "accuracy")]
+    times = [whole / partial for _, partial, whole in study.pairs("10", PARTIAL, ALL, "seconds")]
     figure = f"accuracy {min(losses):+.4f} to {max(losses):+.4f}, "
     figure += f"{min(times):.2g} to {max(times):.2g} times as fast"
-    return verdict(max(losses) <= 0.0 and min(losses) >= -0.05 and min(times) > 1.0, figure)
+    return Verdict(max(losses) <= 0.0 and min(losses) >= -0.05 and min(times) > 1.0, figure)
 
 
 CLAIMS = (

@@ -103,12 +103,6 @@ TABLE = Table(
     name="2",
     title="MovieLens 1M, 100 users, the ratings of d others as features",
     cells=tuple(_cell(d, column) for d in REFERENCES for column in (*COLUMNS, ACTIVE)),
-    tiny=Cell(
-        "tiny",
-        "RankNCG fast",
-        rank_films,
-        {"data": "generated", "n_references": 10, "method": "RankNCG fast", "n_users": 3},
-    ),
     quantities=(
         Quantity(
             "wmw",
