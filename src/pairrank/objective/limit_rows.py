@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
@@ -18,6 +18,8 @@ _CG_TOL = 1e-6
 _CG_STEPS = 500
 _MOST_HEAVY_ROWS = 2000
 
+Place = tuple[FloatArray, int, NDArray[np.int64], int]
+"""The state, the first row of a piece, the starts of its groups and the number of the first."""
 Couple = Callable[[Piece, FloatArray], FloatArray]
 """Adds the couplings of a piece's rows to totals by group, (3, n_groups), and returns lower +
 2 cross and upper + 2 cross, (2, n); see `LimitSystem`."""
@@ -201,12 +203,12 @@ class LimitRows:
             products += passes.step(*where, self._is_bounded, scores, limits)
         return float(self.state[passes.FALLS].min()), products
 
-    def _pieces(self) -> Iterator[tuple[Piece, tuple[Any, ...], FloatArray]]:
+    def _pieces(self) -> Iterator[tuple[Piece, Place, FloatArray]]:
         """Yield each piece, where its rows are, and an array with a number per row to write to."""
         for piece in self.problem.pieces:
             yield piece, self._where(piece), np.empty(piece.rows.stop - piece.rows.start)
 
-    def _where(self, piece: Piece) -> tuple[Any, ...]:
+    def _where(self, piece: Piece) -> Place:
         """Return the first arguments of a compiled pass over a piece."""
         return self.state, piece.rows.start, piece.start, piece.groups.start
 
