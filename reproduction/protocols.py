@@ -6,12 +6,39 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
+
+
+class Rows(NamedTuple):
+    """Rows with labels, in queries or in one."""
+
+    X: Any
+    y: Any
+    qid: Any = None
+
+    def part(self, which: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(*(None if each is None else each[which] for each in self))
+
+
+class Problem(NamedTuple):
+    """Training, validation and test rows."""
+
+    train: Rows
+    valid: Rows
+    test: Rows
+
+
+def cut(rows: Rows, counts: Any) -> Problem:
+    """Return as many training, validation and test rows, in this order."""
+    ends = np.cumsum([0, *counts])
+    return Problem(*(rows.part(slice(start, end)) for start, end in pairwise(ends)))
 
 
 class Fold(NamedTuple):
@@ -38,6 +65,14 @@ def without_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def fit_quietly(model: Any, X: Any, y: Any, **more: Any) -> float:
+    """Fit once, without warnings, and return the seconds."""
+    with without_warnings():
+        start = time.perf_counter()
+        model.fit(X, y, **more)
+        return time.perf_counter() - start
 
 
 def seconds_of(call: Callable[[], Any], *, repeats: int = 3, within: float = 1.0) -> float:

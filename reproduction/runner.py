@@ -78,7 +78,7 @@ def run(works: Sequence[Work], folder: Path, *, jobs: int = 2, hours: float = ma
     start, lock, left, done = time.monotonic(), threading.Lock(), [], []
 
     def run_one(work: Work) -> None:
-        if time.monotonic() - start + work.cell.seconds > hours * 3600:
+        if time.monotonic() - start + work.cell.limits[0] > hours * 3600:
             left.append(work)
             return
         record = run_cell(work.cell)
@@ -104,18 +104,18 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     The time limit counts from the start of the process. A cell that passes a limit has the status
     "time" or "memory".
     """
+    seconds, memory = cell.limits
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = _context().Process(
-        target=answer_for, args=(theirs, cell.function, dict(cell.config), cell.memory)
-    )
+    arguments = (theirs, cell.function, dict(cell.config), memory)
+    process = _context().Process(target=answer_for, args=arguments)
     process.start()
     theirs.close()
-    answer: dict[str, Any] = {"values": {}, "seconds": cell.seconds}
+    answer: dict[str, Any] = {"values": {}, "seconds": seconds}
     try:
-        if ours.poll(cell.seconds):
+        if ours.poll(seconds):
             answer = ours.recv()
         else:
-            answer |= {"status": "time", "reason": f"more than {cell.seconds:g} s"}
+            answer |= {"status": "time", "reason": f"more than {seconds:g} s"}
     except EOFError:
         process.join()
         reason = f"its process ended with code {process.exitcode}; its memory may have run out"
@@ -126,8 +126,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     return {
         "function": cell.function,
         "config": dict(cell.config),
-        "time": cell.seconds,
-        "memory": cell.memory,
+        "time": seconds,
+        "memory": memory,
         **answer,
         "machine": _machine(),
         "versions": _versions(),
@@ -173,7 +173,7 @@ def _lasts(record: Record | None, cell: Cell) -> bool:
     """Return whether a record need not be computed again."""
     if record is None or record["status"] not in LASTING:
         return False
-    limits = {"time": cell.seconds, "memory": cell.memory}
+    limits = dict(zip(("time", "memory"), cell.limits, strict=True))
     status = record["status"]
     return status not in limits or limits[status] <= record[status]
 

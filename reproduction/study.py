@@ -60,7 +60,8 @@ class Cell:
     full : bool
         It runs with ``--full`` only.
     seconds, memory : float
-        The limits, in seconds and in GiB. A cell that passes one is printed as a star.
+        The limits, in seconds and in GiB, of a cell that does not need ``--full``; others have two
+        hours and 12 GiB. A cell that passes one is printed as a star.
     """
 
     row: str
@@ -71,6 +72,11 @@ class Cell:
     full: bool = False
     seconds: float = 120.0
     memory: float = 4.0
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The limits in seconds and in GiB."""
+        return (7200.0, 12.0) if self.full else (self.seconds, self.memory)
 
     @property
     def function(self) -> str:

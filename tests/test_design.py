@@ -13,6 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from pairrank.design import Design
 from pairrank.kernels import Kernel
+from pairrank.kernels.columns import KernelColumns
 from pairrank.objective.kernel_design import KernelDesign
 
 FORMS = {
@@ -143,7 +144,7 @@ def test_a_score_depends_on_its_row_alone(seed, n_rows, dtype, data):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_a_kernel_is_symmetric_and_one_where_rows_are_equal(kernel, form):
     X = np.where(rows_of(60, 9) > 0.3, rows_of(60, 9), 0.0) * 1e3
-    values = Kernel(kernel, gamma=1e-6).columns(form(X))(form(X))
+    values = KernelColumns(Kernel(kernel), 1e-6, form(X))(form(X))
     if kernel == "rbf":
         np.testing.assert_array_equal(values.diagonal(), 1.0)
     if form is np.asarray:

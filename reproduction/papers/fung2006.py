@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from pairrank.metrics import wmw_score
 from reproduction.data import load
 from reproduction.data.made import discretize
 from reproduction.pictures import new_figure, style
-from reproduction.protocols import ExplicitPairs
+from reproduction.protocols import ExplicitPairs, Rows, fit_quietly
 from reproduction.study import (
     ANY,
     STAR,
@@ -93,17 +92,6 @@ SVM, GP, FULL, CHAIN, FULL_RBF, CHAIN_RBF, OURS = METHODS
 ALWAYS_THERE = "scikit-learn's diabetes"
 
 
-class Rows(NamedTuple):
-    """Rows with a target."""
-
-    X: Any
-    y: Any
-
-    def part(self, rows: Any) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[rows], self.y[rows])
-
-
 def describe(*, dataset: str, seed: int = 0) -> dict[str, int]:
     """Return the numbers of rows and of columns, the target included, as the paper counts them."""
     X = rows_of(dataset).X
@@ -131,15 +119,13 @@ def figure_3(
     rows = Rows(X, discretize(data.y[:max_rows], N_BINS).astype(np.float64))
     how = METHODS[method]
     some = np.random.default_rng(seed).permutation(rows.y.size)[:WARM_UP]
-    how.make(how.grid[0]).fit(*rows.part(some))
+    fit_quietly(how.make(how.grid[0]), *rows.part(some)[:2])
     reached, seconds, strengths = [], [], []
     for train, test in folds(rows.y.size, n_folds, seed):
         strength = chosen(how, rows.part(train))
         train_rows, test_rows = standardized(rows.part(train), rows.part(test))
         ranker = how.make(strength)
-        start = time.perf_counter()
-        ranker.fit(*train_rows)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(fit_quietly(ranker, *train_rows[:2]))
         reached.append(accuracy(ranker, test_rows))
         strengths.append(strength)
     return {"wmw": reached, "seconds": seconds, "strength": statistics.median(strengths)}
@@ -173,7 +159,9 @@ def chosen(how: Method, rows: Rows) -> float:
     held = np.arange(rows.y.size) % 4 == 0
     inner, judged = standardized(rows.part(~held), rows.part(held))
     make = how.choose or how.make
-    return max(how.grid, key=lambda strength: accuracy(make(strength).fit(*inner), judged))
+    return max(
+        how.grid, key=lambda strength: accuracy(make(strength).fit(inner.X, inner.y), judged)
+    )
 
 
 SHAPES = Table(
@@ -219,7 +207,6 @@ def _cells() -> Iterator[Cell]:
                 {"dataset": dataset, "method": method},
                 timed=True,
                 full=slow,
-                seconds=3600.0 if slow else 120.0,
             )
 
 

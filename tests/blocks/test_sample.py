@@ -15,7 +15,7 @@ from pairrank.blocks import catalog
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
-from pairrank.blocks.sample import Ranked, draw_rows, hashed
+from pairrank.blocks.sample import draw_rows, hashed
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
@@ -186,11 +186,8 @@ def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks,
     n_blocks=st.integers(0, 3),
     of_rows=st.sampled_from([0, 1500, 6000]),
     share=st.sampled_from([1.0, 0.7, 0.0]),
-    knows=st.booleans(),
 )
-def test_rows_are_drawn_as_defined(
-    seed, n_rows, n_queries, n_labels, n_blocks, of_rows, share, knows
-):
+def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, of_rows, share):
     rng = np.random.default_rng(seed)
     size = 1500
     kept = rng.random(size) < share
@@ -198,9 +195,8 @@ def test_rows_are_drawn_as_defined(
     queries = rng.permutation(n_queries) + 100
     y = np.floor(n_labels * rng.random(size) ** 3)
     block = RowBlock(np.arange(size, dtype=np.float64)[:, None], y)
-    ranked = Ranked.of(y) if knows and kept.all() else None
     options = {"n_rows": n_rows, "n_blocks": n_blocks, "of_rows": of_rows, "seed": seed}
-    found = draw_rows(2, block, kept, query_of, queries, **options, ranked=ranked)
+    found = draw_rows(2, block, kept, query_of, queries, **options)
     number, rates, thinned, places = drawn_by_definition(
         2, block, kept, query_of, queries, **options
     )

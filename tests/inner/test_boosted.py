@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.comparison.boosted import LightGBMRanker, XGBoostRanker
+from pairrank.comparison.models import BoostedRanker
 from pairrank.datasets import make_queries
 
 pytestmark = pytest.mark.extras
@@ -13,9 +13,9 @@ pytest.importorskip("lightgbm", reason="needs lightgbm: make test-extras")
 pytest.importorskip("xgboost", reason="needs xgboost: make test-extras")
 
 RANKERS = [
-    LightGBMRanker("lambdarank", n_estimators=5),
-    XGBoostRanker("rank:ndcg", n_estimators=5),
-    XGBoostRanker("rank:pairwise", n_estimators=5),
+    BoostedRanker("lambdarank", n_estimators=5),
+    BoostedRanker("rank:ndcg", n_estimators=5),
+    BoostedRanker("rank:pairwise", n_estimators=5),
 ]
 
 

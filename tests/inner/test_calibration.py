@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from definitions import preferences_of
 from pairrank import RankNCG, RankNCGCV, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.plotting.calibration import calibration_of
-from pairrank.plotting.pair_sample import draw_pairs
+from pairrank.plotting.calibration import calibration_of, draw_pairs
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.report import pair_calibration
 

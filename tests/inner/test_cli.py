@@ -17,11 +17,11 @@ from numpy.linalg import LinAlgError
 from cli_rows import make_rows
 from cli_runs import PLAIN, invoke, misused, refused, run
 from pairrank import RankSVM
-from pairrank.cli import _learnt, _progress, _streaming, files, scoring, train
+from pairrank.cli import _progress, _rows, files, predict, train
 from pairrank.cli._columns import recalled
 from pairrank.cli._commands import _NOT_OFFERED, options_of
 from pairrank.cli._models import MODELS, Model, flag_of
-from pairrank.cli._progress import ReadingLine, Stopwatch, compiling_announced
+from pairrank.cli._progress import Progress, Stopwatch, compiling_announced
 from pairrank.comparison import KNOWN
 from pairrank.estimators.model_files import load_model, read_ranker, save_model
 from pairrank.exceptions import FileFormatError, PairrankError
@@ -46,7 +46,8 @@ def test_every_parameter_of_a_model_is_an_option(name):
     assert len(MODELS[name].values()) > 5
     assert all(value > 0 for value in MODELS[name].values())
     offered = [option.name for option in options_of(MODELS[name])]
-    assert offered == [param for param in parameters if param not in _NOT_OFFERED]
+    own = [param for param in offered if "__" not in param]
+    assert own == [param for param in parameters if param not in _NOT_OFFERED]
     shown = run("train", "--help", "--model", name).stdout
     assert {flag_of(param) for param in offered} <= set(re.sub("[│|]", " ", shown).split())
 
@@ -169,36 +170,16 @@ def terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_the_line_of_reading_says_bytes_rows_and_seconds_left():
-    line = ReadingLine("rows.txt", quiet=True)
-    assert line.text(0.0) == "reading rows.txt  0 bytes"
-    line(2_000_000, 8_000_000, 1234)
-    assert line.text(3.0) == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows"
-    line(4_000_000, 8_000_000, 2345)
-    assert line.text(0.5) == "reading rows.txt  4.0 MB of 8.0 MB  2,345 rows"
-    assert line.text(3.0) == "reading rows.txt  4.0 MB of 8.0 MB  2,345 rows  6 s left"
-    line(8_000_000, 8_000_000, 0)
-    assert line.text(3.0) == "parsing rows.txt  3 s"
-
-
-def test_the_line_of_a_pipe_has_no_size():
-    line = ReadingLine("standard input", quiet=True)
-    for n_bytes in (2_000_000, 4_000_000):
-        line(n_bytes, 0, 1234)
-    assert line.text(3.0) == "reading standard input  4.0 MB  1,234 rows"
-
-
-def test_the_clock_starts_after_the_first_block_of_each_pass(monkeypatch):
-    now = [100.0]
+def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
+    now = [0.0]
     monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
-    line = ReadingLine("rows.csv", quiet=True)
-    for now[0], n_bytes, start in (
-        *((105.0, 4_000_000, 105.0), (106.0, 6_000_000, 105.0), (107.0, 8_000_000, 107.0)),
-        *((110.0, 1_000_000, 110.0), (112.0, 3_000_000, 110.0)),
-    ):
-        line(n_bytes, 8_000_000, 0)
-        assert line.start == start
-    assert line.text(2.0) == "parsing rows.csv  3.0 MB of 8.0 MB  5 s left"
+    line = Progress("reading rows.txt", quiet=True)
+    assert line.text == "reading rows.txt  0 s"
+    now[0] = 3.0
+    line.read(2_000_000, 8_000_000, 1234)
+    assert line.text == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows  3 s"
+    line.read(4_000_000, 0, 0)
+    assert line.text == "reading rows.txt  4.0 MB  3 s"
 
 
 def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
@@ -247,26 +228,26 @@ def test_nothing_is_announced_where_nothing_is_compiled(terminal):
 
 
 @pytest.mark.parametrize(
-    ("module", "options"),
+    "options",
     [
-        (train, ["rows.txt", "--tol", "1e-12"]),
-        (train, ["rows.txt", "--model", "rankrls", "--solver", "cg", "--tol", "1e-14"]),
-        (train, ["rows.txt", "--model", "rankrls", "--regularization", "iteration"]),
-        (train, ["rows.txt", "--model", "mprank", "--n", "1"]),
-        (train, ["rows.txt", "--model", "hull"]),
-        (_learnt, ["rows.parquet", "--stream", "--label", "label", "--qid", "qid", "--model",
-                   "rankncg", "--solver", "ncg", "--tol", "1e-12"]),
+        ["rows.txt", "--tol", "1e-12"],
+        ["rows.txt", "--model", "rankrls", "--solver", "cg", "--tol", "1e-14"],
+        ["rows.txt", "--model", "rankrls", "--regularization", "iteration"],
+        ["rows.txt", "--model", "mprank", "--n", "1"],
+        ["rows.txt", "--model", "hull"],
+        ["rows.parquet", "--stream", "--label", "label", "--qid", "qid", "--model", "rankncg",
+         "--solver", "ncg", "--tol", "1e-12"],
     ],
 )  # fmt: skip
-def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, module, options):
-    least = 0 if module is _learnt else 2  # a fit on blocks starts at a sample's optimum
+def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, options):
+    least = 0 if "--stream" in options else 2  # a fit on blocks starts at a sample's optimum
 
-    class Impatient(module.Progress):
+    class Impatient(train.Progress):
         def __call__(self, step):
             if step.n_iter >= least:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "Progress", Impatient)
+    monkeypatch.setattr(train, "Progress", Impatient)
     monkeypatch.chdir(folder)
     done = run("train", *options, "-o", tmp_path / "m", "-q", code=130)
     assert done.stderr.splitlines() == [
@@ -281,20 +262,18 @@ def test_control_c_in_the_first_pass_of_a_stream_writes_nothing(folder, tmp_path
     def interrupted(self, reading):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_learnt.Progress, "reading", interrupted)
+    monkeypatch.setattr(train.Progress, "reading", interrupted)
     names = ["--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
     done = run("train", folder / "rows.parquet", "--stream", *names, code=130)
     assert "interrupted; nothing was written" in done.stderr
     assert not (tmp_path / "m").exists()
 
 
-def test_files_larger_than_the_memory_are_streamed_and_it_says_so(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_streaming, "memory_bytes", lambda: 1000)
+def test_files_larger_than_the_memory_need_the_option(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_rows, "memory_bytes", lambda: 1000)
     data = [folder / "rows.parquet", "--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
-    assert "read block by block, as with --stream" in run("train", *data, "-q").stderr
-    told = misused("train", *data, "-q", "--search", "--valid", folder / "rows.parquet")
-    assert "--search needs all rows in memory" in told
-    assert "leave out --stream" not in told
+    assert "larger than the memory: read it with --stream" in misused("train", *data, "-q")
+    run("train", *data, "-q", "--stream")
 
 
 IMPATIENT = """
@@ -379,7 +358,7 @@ def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):
     def fails(path):
         raise TypeError("unforeseen")
 
-    monkeypatch.setattr(scoring, "Ranker", fails)
+    monkeypatch.setattr(predict, "Ranker", fails)
     arguments = ["predict", folder / "model", folder / "rows.txt"]
     result = invoke(arguments)
     assert result.exit_code == 1

@@ -16,14 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from comparison_models import CALLS, Column, Counting, Stopped
 from pairrank import OrderGraph, QueryKFold, compare
 from pairrank.comparison import KNOWN
-from pairrank.comparison.boosted import LightGBMRanker, by_query
-from pairrank.comparison.models import Known, candidates_of
-from pairrank.comparison.significance import corrected_t_test, differences_of, holm
-from pairrank.comparison.summary import joined
+from pairrank.comparison.models import BoostedRanker, Known, by_query, candidates_of
+from pairrank.comparison.tables import corrected_t_test, differences_of, holm, joined
 from pairrank.datasets import make_queries
 from pairrank.exceptions import MissingLibraryError, PairrankError
 from pairrank.metrics import ndcg_score
-from pairrank.metrics.comparison import compare_values
+from pairrank.metrics.tables import compare_values
 
 P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12)
 
@@ -203,7 +201,7 @@ def test_an_interrupt_keeps_what_is_finished(data):
     assert partial.interrupted
     assert partial.summary["n_folds"].tolist() == [2, 1]
     assert partial.best_ == "fine"
-    assert partial.differences["n_units"].tolist() == [3]  # the queries of the fold of both
+    assert partial.differences["n_units"].tolist() == [4]  # the queries of the fold of both
 
 
 @pytest.mark.parametrize("model", [Counting("first", interrupted_at=1), Stopped()])
@@ -275,4 +273,4 @@ def test_boosted_rankers_refuse_labels_that_are_not_grades(labels, said):
 def test_a_boosted_ranker_without_its_library_says_what_to_install(data, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
     with pytest.raises(MissingLibraryError, match=r"pairrank\[lightgbm\]"):
-        LightGBMRanker().fit(data.X, data.y, qid=data.qid)
+        BoostedRanker().fit(data.X, data.y, qid=data.qid)

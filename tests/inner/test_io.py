@@ -30,9 +30,9 @@ from pairrank.io import (
     svmlight,
     write_rows,
 )
-from pairrank.io._atomic import atomic_write
-from pairrank.io.columns import write_columns
+from pairrank.io._streams import atomic_write
 from pairrank.io.dispatch import format_of
+from pairrank.io.tables import write_columns
 
 
 class ShortWrites(io.RawIOBase):
@@ -62,7 +62,7 @@ def test_a_raw_standard_output_gets_every_byte(monkeypatch, mode):
 
 TERMINATED = """
 import signal, sys
-from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import atomic_write
 
 with atomic_write(sys.argv[1]) as file:
     file.write(b"half")

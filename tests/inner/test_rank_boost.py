@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -33,7 +33,6 @@ pytestmark = [pytest.mark.numeric, pytest.mark.filterwarnings("ignore::UserWarni
     kind=st.sampled_from(KINDS),
     reduction=st.sampled_from(("auto", "query")),
 )
-@settings(max_examples=400)
 def test_rounds_equal_the_pair_list(problem, kind, reduction):
     generator = np.random.default_rng(problem.y.size)
     X = features(kind, problem.y.size, generator)

@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
@@ -62,7 +62,6 @@ def preferences_of(problem, reduction):
 
 
 @given(problem=problems_with_roles())
-@settings(max_examples=60)
 @pytest.mark.filterwarnings("ignore:the order graph names labels")
 def test_the_batches_of_an_epoch_add_up_to_every_pair(problem):
     scores = np.random.default_rng(0).normal(size=problem.y.size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -14,8 +14,7 @@ from pairrank.ratings import objective
 from pairrank.ratings import objective as module
 from pairrank.ratings.comparisons import check_comparisons
 from pairrank.ratings.connections import check_finite_scores
-from pairrank.ratings.likelihoods import LIKELIHOODS
-from pairrank.ratings.margins import add_up, distinct
+from pairrank.ratings.likelihoods import LIKELIHOODS, add_up, distinct
 from pairrank.ratings.objective import LikelihoodObjective
 from pairrank.ratings.ranking import quantile, rank_intervals
 from ratings_definition import TIES, arguments, log_likelihood, make_votes, probabilities
@@ -185,7 +184,6 @@ VOTES = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(VOTES, st.booleans())
 @example([(0, 1, False), (0, 1, True)], True)
 @example([(0, 1, False), (1, 1, True), (2, 2, True)], True)

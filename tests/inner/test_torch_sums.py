@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from definitions import Sums
 from loss_table import LOSSES, ROUNDING, assert_within, random_problem
@@ -20,7 +20,7 @@ from pairrank.losses import Logistic, Square, Tube  # noqa: E402
 from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
 from pairrank.torch import all_pairs, sums  # noqa: E402
-from pairrank.torch.preferences import Compared  # noqa: E402
+from pairrank.torch.rows import Compared  # noqa: E402
 from pairrank.torch.sums import tiled_sum  # noqa: E402
 
 KNOWN = [name for name in LOSSES if name != "no family"]
@@ -76,21 +76,18 @@ def assert_is_definition(name: str, problem: Problem, *, device="cpu") -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@settings(deadline=None, max_examples=30)
 @given(problem=problems())
 def test_sums_are_those_of_the_double_loop(name, problem):
     assert_is_definition(name, problem)
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@settings(deadline=None, max_examples=30)
 @given(problem=problems_with_roles())
 def test_sums_with_weights_by_role_are_those_of_the_double_loop(name, problem):
     assert_is_definition(name, problem)
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@settings(deadline=None, max_examples=20)
 @given(problem=problems_with_roles())
 def test_small_tiles_hold_every_pair(name, problem):
     with pytest.MonkeyPatch.context() as patch:

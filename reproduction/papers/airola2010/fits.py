@@ -16,13 +16,11 @@ from reproduction.papers.airola2010.rows import (
     REUTERS,
     SHAPED,
     WHOLE,
-    Problem,
-    Rows,
     problem_of,
     with_pairs,
 )
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.protocols import seconds_of, without_warnings
+from reproduction.protocols import Problem, Rows, seconds_of, without_warnings
 from reproduction.study import Cell, Place, Printed, Quantity, Study, Table
 
 GRID = tuple(2.0**power for power in range(-10, 11))
@@ -141,8 +139,8 @@ def _cell(row: str, method: str) -> Cell:
         {**CONFIGS[_source(row)], "method": METHODS[method], "n_pairs": n_pairs},
         timed=True,
         full=full,
-        seconds=7200.0 if full else 240.0,
-        memory=12.0 if full else 6.0,
+        seconds=240.0,
+        memory=6.0,
     )
 
 

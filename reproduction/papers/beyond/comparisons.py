@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from pairrank import Pairs, RankNCG
 from reproduction.data import load
+from reproduction.protocols import fit_quietly
 from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 GENERATED = "generated"
@@ -112,9 +112,7 @@ def _scores(votes: Votes, alpha: float, covariance: str | None) -> tuple[Any, An
     """Return scores and their standard errors."""
     ranker = RankNCG(alpha, tol=1e-6).set_params(covariance=covariance)
     X = sparse.eye_array(votes.n_items, format="csr")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ranker.fit(X, votes.pairs(voters=covariance == "clusters"))
+    fit_quietly(ranker, X, votes.pairs(voters=covariance == "clusters"))
     errors = ranker.standard_errors_ if covariance else np.full(votes.n_items, np.nan)
     return ranker.coef_, errors
 

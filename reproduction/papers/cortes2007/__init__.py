@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -119,29 +120,21 @@ PART = (
 )
 _NOT_COMPARED = {(BOOKS, ANY): PART}
 
+
+def _magnitude(value: str, title: str, printed: Mapping[str, Any]) -> Quantity:
+    return Quantity(
+        value, title, beside(printed, PAPERS), ".2f", 0.01, reasons=REASONS,
+        not_compared=_NOT_COMPARED,
+    )  # fmt: skip
+
+
 MAGNITUDES = Table(
     name="1",
     title="mean squared and mean absolute difference",
     cells=tuple(_cells(METHODS, tuple(MSD))),
     quantities=(
-        Quantity(
-            "msd",
-            "mean squared difference",
-            beside(MSD, PAPERS),
-            form=".2f",
-            tolerance=0.01,
-            reasons=REASONS,
-            not_compared=_NOT_COMPARED,
-        ),
-        Quantity(
-            "m1d",
-            "mean 1-norm difference",
-            beside(M1D, PAPERS),
-            form=".2f",
-            tolerance=0.01,
-            reasons=REASONS,
-            not_compared=_NOT_COMPARED,
-        ),
+        _magnitude("msd", "mean squared difference", MSD),
+        _magnitude("m1d", "mean 1-norm difference", M1D),
         Quantity("chosen", "parameters"),
     ),
     note="Ten draws of 300 test reviewers and 300 reference reviewers; the paper draws references "

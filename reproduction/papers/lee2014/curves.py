@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import RankSVM
 from reproduction.papers.lee2014 import trees
-from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, Rows, problem, quality
+from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, problem, quality
 from reproduction.pictures import draw_curves, new_figure
+from reproduction.protocols import Rows, fit_quietly
 from reproduction.study import Cell, NotRun, Quantity, Study, Table
 
 TREE, COUNTING, BUNDLE = "Tree-TRON", "PRSVM+, by counting", "TreeRankSVM, cutting planes"
@@ -68,8 +67,10 @@ def descend(
     """
     rows, C = problem(name, part, seed), 2.0**log2_C
     loss = settings.get("loss", "squared_hinge")
-    small = Rows(*(None if each is None else each[:500] for each in rows.train))
-    for warm_up, most in ((small, 1.0), (rows.train, 0.0)):  # what is timed has to be compiled
+    for warm_up, most in (
+        (rows.train.part(slice(500)), 1.0),
+        (rows.train, 0.0),
+    ):  # what is timed has to be compiled
         _run(warm_up, C, dict(settings), most)
     finest = _run(rows.train, C, {"loss": loss}, longest)[-1]
     gap = 0.0 if np.isnan(finest.gap) else 0.5 * finest.gap
@@ -106,9 +107,7 @@ def _run(rows: Rows, C: float, settings: dict[str, Any], longest: float) -> list
 
     tol = FINEST[settings.get("loss", "squared_hinge")]
     ranker = RankSVM(C, reduction="sum", tol=tol, **settings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ranker.fit(rows.X, rows.y, qid=rows.qid, callback=keep)
+    fit_quietly(ranker, rows.X, rows.y, qid=rows.qid, callback=keep)
     return steps
 
 
@@ -148,16 +147,10 @@ def _cells(
             for method, settings in methods.items():
                 log2_C = best_log2_C(row, settings) if fixed is None else fixed
                 config = {**each.settings, "settings": settings, "log2_C": log2_C}
-                yield Cell(
-                    f"{row}, C = {label}" if label else row,
-                    method,
-                    descend,
-                    config | ({"longest": 600.0} if each.full else {}),
-                    timed=True,
-                    full=each.full,
-                    seconds=3600.0 if each.full else 120.0,
-                    memory=12.0 if each.full else 4.0,
-                )
+                if each.full:
+                    config["longest"] = 600.0
+                place = f"{row}, C = {label}" if label else row
+                yield Cell(place, method, descend, config, timed=True, full=each.full)
 
 
 SHOWN_DENSE = {row: DENSE[row] for row in BEST_LOG2_C if row in DENSE}

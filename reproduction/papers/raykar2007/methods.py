@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from pairrank import RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
+from pairrank import Kernel, RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
 from pairrank.metrics import wmw_score
 from reproduction.protocols import (
     ExplicitPairs,
@@ -30,7 +30,7 @@ ROUNDS = 100
 
 EPOCHS = 500
 
-QUADRATIC: dict[str, Any] = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
+QUADRATIC: dict[str, Any] = {"kernel": Kernel("poly", degree=2, gamma=1.0, coef0=1.0)}
 
 
 class Method(NamedTuple):

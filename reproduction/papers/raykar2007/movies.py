@@ -95,8 +95,7 @@ def _cell(d: int, column: str) -> Cell:
     if column == ACTIVE:
         config["least_references"] = LEAST_OF_ACTIVE
     full = d > 100 or (column == ACTIVE and d > 50)
-    seconds = 3600.0 if full else 180.0
-    return Cell(f"d = {d}", column, rank_films, config, timed=True, seconds=seconds, full=full)
+    return Cell(f"d = {d}", column, rank_films, config, timed=True, seconds=180.0, full=full)
 
 
 TABLE = Table(

@@ -99,7 +99,6 @@ def _cell(source: Source, column: str) -> Cell:
         {"method": column, **config_of(source)},
         timed=True,
         full=full,
-        seconds=3600.0 if full else 120.0,
         memory=8.0,
     )
 

@@ -67,7 +67,7 @@ def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[dist
 
 
 def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[Any]:
-    """Return the values of keys of a graph, in one round trip.
+    """Return the values of keys of a graph, each fetched as soon as it is there.
 
     Raises
     ------
@@ -76,13 +76,6 @@ def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[
     """
     with _interruptible(client) as started:
         started += kept(client, graph, keys)
-        return list(client.gather(started))
-
-
-def streamed(client: distributed.Client, futures: list[distributed.Future]) -> list[Any]:
-    """Return the values of futures, each fetched as soon as it is there; raises as `computed`."""
-    with _interruptible(client) as started:
-        started += futures
         return list(client.sync(_each_when_ready, started))
 
 

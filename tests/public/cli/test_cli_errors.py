@@ -15,17 +15,9 @@ from pairrank.io import write_svmlight
 
 TEXTS = {
     "empty": ("", ["empty", "no rows"]),
-    "blank": ("\n\n# only a comment\n", ["empty", "no rows"]),
     "nan": ("1 1:2\n0 1:nan\n", ["line 2"]),
-    "infinity": ("1 1:2\n0 1:inf\n", ["line 2"]),
-    "nan label": ("1 1:2\nnan 1:3\n", ["line 2"]),
     "torn pair": ("1 1:2\n0 1:1 2:\n", ["line 2"]),
-    "torn index": ("1 1:2\n0 :1\n", ["line 2"]),
-    "torn word": ("1 1:2\n0 1:1\n1 1:1 abc\n", ["line 3"]),
-    "no label": ("1 1:2\n1:1 2:2\n", ["line 2"]),
     "duplicate index": ("1 1:2\n0 1:1 1:2\n", ["line 2"]),
-    "unordered index": ("1 1:2\n0 2:1 1:2\n", ["line 2"]),
-    "negative index": ("1 1:2\n0 -1:1\n", ["line 2"]),
     "mixed qid": ("1 qid:1 1:2\n0 1:1\n", ["line 2"]),
     "one level": ("1 qid:1 1:2\n1 qid:1 1:1\n", ["one class"]),
     "one level a query": ("1 qid:1 1:2\n0 qid:2 1:1\n", ["one class", "no row"]),
@@ -51,17 +43,11 @@ def test_bad_rows_on_standard_input_are_refused(tmp_path):
 
 TABLES = {
     "unknown label": ("score,a\n1,2\n0,3\n", [], ["'label'", "'score'"]),
-    "unknown qid": ("label,a\n1,2\n0,3\n", ["--qid", "query"], ["'query'", "'a'"]),
-    "unknown weight": ("label,a\n1,2\n0,3\n", ["--weight", "w"], ["'w'"]),
-    "unknown drop": ("label,a\n1,2\n0,3\n", ["--drop", "b"], ["'b'"]),
     "empty cell": ("label,a\n1,2\n0,\n", [], ["line 3", "'a'"]),
     "nan": ("label,a\n1,2\n0,nan\n", [], ["line 3", "'a'"]),
-    "infinity": ("label,a\n1,inf\n0,2\n", [], ["line 2", "'a'"]),
     "text feature": ("label,a\n1,red\n0,blue\n", [], ["'a'"]),
     "text label": ("label,a\nhigh,1\nlow,2\n", [], ["text"]),
-    "empty qid": ("label,q,a\n1,7,2\n0,,3\n", ["--qid", "q"], ["line 3", "'q'"]),
     "negative weight": ("label,w,a\n1,1,2\n0,-1,3\n", ["--weight", "w"], ["negative"]),
-    "short line": ("label,a,b\n1,2,3\n0,2\n", [], ["line 3"]),
     "header only": ("label,a\n", [], ["no rows"]),
     "empty": ("", [], ["empty"]),
 }

@@ -10,7 +10,9 @@ import pytest
 from cli_rows import N_FEATURES, WORDS, compared, make_rows
 from cli_runs import run
 from pairrank import (
+    SGD,
     ConvexHullRanker,
+    Kernel,
     MPRank,
     OrderGraph,
     Pairs,
@@ -59,11 +61,24 @@ def trained(folder, tmp_path, model, *options, data="train.txt"):
 def words_of(params):
     """Return the options that set parameters."""
     names = {"C": "-C", "random_state": "--seed", "n_components": "--components"}
+    names["method"] = "--kernel-features"
     words = []
-    for name, value in params.items():
+    for param, value in params.items():
+        name = param.rpartition("__")[2]
         words.append(names.get(name, "--" + name.replace("_", "-")))
         words += [] if value is True else [str(value)]
     return words
+
+
+def made_of(model, params):
+    """Return a ranker with parameters, some of which are those of its kernel or its solver."""
+    nested = {name: value for name, value in params.items() if "__" in name}
+    ranker = MODELS[model](**{name: params[name] for name in params.keys() - nested.keys()})
+    if any(name.startswith("kernel__") for name in nested):
+        ranker.set_params(kernel=Kernel(ranker.kernel))
+    if any(name.startswith("solver__") for name in nested):
+        ranker.set_params(solver=SGD())
+    return ranker.set_params(**nested)
 
 
 FITS = [
@@ -73,7 +88,8 @@ FITS = [
     ("rankncg", {"alpha": 0.25, "eps": 1e-3, "loss": "probit", "solver": "ncg", "tol": 1e-2,
                  "pair_sum": "direct", "reduction": "query", "max_iter": 50}),
     ("rankncg", {"loss": "raykar"}),
-    ("rankncg", {"solver": "sgd", "learning_rate": "pegasos", "random_state": 3, "eta0": 0.5}),
+    ("rankncg", {"solver": "sgd", "solver__learning_rate": "pegasos", "random_state": 3,
+                 "solver__eta0": 0.5}),
     ("rankrls", {"alpha": 0.5, "solver": "cg", "tol": 1e-7, "max_iter": 99}),
     ("rankrls", {"regularization": "iteration", "random_state": 5}),
     ("rankrls", {"regularization": "hybrid", "random_state": 5, "patience": 3}),
@@ -83,13 +99,14 @@ FITS = [
     ("svrank", {"epsilon": 0.0, "max_iter": 500}),
     ("hull", {"nu": 0.5, "graph": "chain", "tol": 1e-8, "max_iter": 60}),
     ("hull", {"nu": 0.5, "graph": "full"}),
-    ("hull", {"kernel": "rbf", "gamma": 0.3, "regularizer": "coefficients"}),
+    ("hull", {"kernel": "rbf", "kernel__gamma": 0.3, "regularizer": "coefficients"}),
     ("rankboost", {"n_estimators": 7, "reduction": "query"}),
     ("rankboost", {"early_stopping": True, "patience": 4, "random_state": 3}),
     *((name, {"kernel": "rbf"}) for name in MODELS if name not in ("pairwise", "rankboost")),
-    ("ranksvm", {"kernel": "rbf", "gamma": 0.4, "kernel_features": "exact"}),
-    ("rankncg", {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 0.5}),
-    ("rankrls", {"kernel": "rbf", "kernel_features": "nystroem", "n_components": 12,
+    ("ranksvm", {"kernel": "rbf", "kernel__gamma": 0.4, "kernel__method": "exact"}),
+    ("rankncg", {"kernel": "poly", "kernel__gamma": "scale", "kernel__degree": 2,
+                 "kernel__coef0": 0.5}),
+    ("rankrls", {"kernel": "rbf", "kernel__method": "nystroem", "kernel__n_components": 12,
                  "random_state": 3}),
 ]  # fmt: skip
 
@@ -106,8 +123,9 @@ def told_of(model, plain):
             told[name] = value
     if told.get("regularization") == "iteration":
         del told["alpha"]
-    if hasattr(plain, "feature_map_"):
-        told["kernel features"] = plain.feature_map_.n_components_
+    if hasattr(plain, "kernel_"):
+        told["kernel"] = plain.kernel_.function
+        told["kernel features"] = plain.kernel_.n_components_
     if model == "hull":
         told |= {"edges": plain.n_edges_, "rows outside limits": plain.violations().row.size}
         told["duality gap"] = pytest.approx(plain.objective_ - plain.lower_bound_)
@@ -121,9 +139,9 @@ def told_of(model, plain):
 def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, params):
     record, _ = trained(folder, tmp_path, model, *words_of(params))
     X, y, qid = rows_of(folder, "train")
-    plain = MODELS[model](**params).fit(X, y, qid=qid)
+    plain = made_of(model, params).fit(X, y, qid=qid)
     saved = load_model(tmp_path / "m")
-    assert saved.get_params() == plain.get_params()
+    assert repr(saved) == repr(plain)
     new = rows_of(folder, "valid")[0]
     scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
     np.testing.assert_allclose(np.array(scores, float), plain.predict(new), rtol=1e-9)

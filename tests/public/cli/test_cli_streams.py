@@ -45,7 +45,6 @@ def test_a_summary_that_cannot_be_shown_is_a_warning(folder, tmp_path):
     ("arguments", "closed"),
     [
         ("predict model train.txt", ">&-"),
-        pytest.param("evaluate model train.txt", ">/dev/full", marks=needs_full),
         pytest.param("convert train.txt - --to csv", ">/dev/full", marks=needs_full),
     ],
 )
@@ -68,12 +67,8 @@ def test_no_file_takes_the_place_of_a_closed_stream(folder, tmp_path):
     assert len((tmp_path / "scores").read_text().splitlines()) == 60
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["predict model -", "evaluate model train.txt --pairs -"],
-)
-def test_standard_input_that_is_closed_is_named(folder, arguments):
-    done = shell(folder, f"{arguments} <&-")
+def test_standard_input_that_is_closed_is_named(folder):
+    done = shell(folder, "predict model - <&-")
     assert done.returncode == 1
     assert done.stderr == (
         "pairrank: error: cannot read standard input: it is closed; name a file\n"

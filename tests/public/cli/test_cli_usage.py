@@ -95,6 +95,7 @@ OPTIONS = [
     ("rankncg", "--eps nan", "--eps must be a finite number (got nan)"),
     ("rankncg", "--alpha 0", "--alpha must be greater than 0"),
     ("rankncg", "--solver sgd --eta0 0", "--eta0 must be greater than 0 (got 0.0)."),
+    ("rankncg", "--eta0 1", "--eta0 needs --solver sgd."),
     ("rankncg", "--loss hinge", "'hinge' is not one of logistic, probit"),
     ("pairwise", "--loss x", "'x' is not one of squared_hinge, hinge"),
     ("rankrls", "--graph chain", "--graph; it is an option of ranksvm, rankncg, pairwise, "),
