@@ -9,7 +9,7 @@ from pairrank.blocks.crossing_cells import codes_of
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.bands import FULL, links_of
+from pairrank.pair_sums.bands import links_of
 from pairrank.pair_sums.box_sum import Boxes, Moments
 from pairrank.pair_sums.boxes import CodedRows, LevelBoxes
 from pairrank.pair_sums.cell_grid import window_of
@@ -28,7 +28,7 @@ class BoxedLevels(LevelBoxes):
     """More moments than this, 128 MB, mean that scores are too far apart."""
 
     def __init__(self, family: Sigmoidal, query: MomentQuery, eps: float) -> None:
-        links = FULL if query.edges is None else links_of(query.edges, query.n_codes)
+        links = links_of(query.edges, query.n_codes)
         slope, value = KINDS[family.slope], KINDS[family.value]
         super().__init__(slope, value, query.n_codes, links, query.scale, eps)
         self.query = query

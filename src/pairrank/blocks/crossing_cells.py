@@ -13,8 +13,9 @@ from pairrank.blocks.crossing_grid import CellMoments, block_grid, most_cells
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.exceptions import PairrankError
+from pairrank.pair_sums.bands import links_of
 from pairrank.pair_sums.cell_grid import Grid, cells_per_margin, grid_of_table
-from pairrank.pair_sums.cell_plan import Unit, links_of
+from pairrank.pair_sums.cell_plan import Unit
 from pairrank.pair_sums.cell_tables import (
     Terms,
     is_smooth,
