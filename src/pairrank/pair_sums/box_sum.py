@@ -94,9 +94,9 @@ class Boxes:
             self._entry = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[place]
         else:
             key = np.floor(points / rule.width)
-            names, place = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
+            names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
             self.code, self.keys = names.real.astype(np.int64), names.imag.copy()
-            self._entry = place.astype(np.int32)
+            self._entry = entry.astype(np.int32)
         n_entries = self.keys.size * rule.degree
         least_rows = max(
             ROWS_A_BLOCK, _POINTS_PER_ENTRY * n_entries, -(-points.size // MOST_BLOCKS)

@@ -87,11 +87,10 @@ class LevelBoxes(ABC):
 
     def rule(self, order: int) -> BoxRule:
         """Return the boxes of the gradient and the value, or those of the Hessian."""
+        slope = DERIVATIVE[order][self.slope]
         if order == 1:
-            profiles, eps = (DERIVATIVE[1][self.slope], COST[self.value]), self.eps
-        else:
-            profiles, eps = (DERIVATIVE[2][self.slope],), max(self.eps, PRODUCT_EPS)
-        return box_rule(profiles, eps, self.rows_per_code)
+            return box_rule((slope, COST[self.value]), self.eps, self.rows_per_code)
+        return box_rule((slope,), max(self.eps, PRODUCT_EPS), self.rows_per_code)
 
     def placed(self, order: int, rows: CodedRows) -> Boxes | None:
         """Return rows in boxes; None where their scores are out of range."""

@@ -13,7 +13,13 @@ from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.pair_sums.bands import borders_of, within_bands
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
-from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum, SigmoidPairs, pairs_of_queries
+from pairrank.pair_sums.sigmoid_pairs import (
+    Derivative,
+    Differentiable,
+    QuerySum,
+    SigmoidPairs,
+    pairs_of_queries,
+)
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_of_groups
 
@@ -37,7 +43,7 @@ def boxes_pay(levels: Levels, kind: int) -> NDArray[np.bool_]:
     """Return the queries that take less time by boxes than pair by pair."""
     rows, n_bands = np.diff(levels.query_start), np.diff(levels.query_group).astype(np.float64)
     pair = PAIR[kind] if levels.sides[0] is None else PAIR[1]
-    within = 0.0
+    within = np.zeros(rows.size)
     if levels.edges is None:
         has_small = 2 * rows < BAND_ROWS * n_bands
         n_bands = np.where(has_small, rows / BAND_ROWS, n_bands)
@@ -108,11 +114,11 @@ class SigmoidSum(BoundSum):
         return result
 
     def _derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
-        parts = [*self._pairs, *self._fast] if order == 1 else self._second
+        parts = self._second if order == 2 else [*self._pairs, *self._fast]
         return [part.derivative(order, scores) for part in parts]
 
     @functools.cached_property
-    def _second(self) -> list[QuerySum]:
+    def _second(self) -> list[Differentiable]:
         """What adds up to the Hessian; it is made when it is first asked for.
 
         phi'' is even. So where no row has a weight and all levels are small, all pairs of a query's
@@ -125,11 +131,14 @@ class SigmoidSum(BoundSum):
             return [*self._pairs, *self._fast]
         apart = borders_of(levels, self._chosen, 1)
         every = np.arange(levels.n_queries + 1)
-        loops = np.column_stack((every[:-1], every[:-1]))
         whole = replace(
-            levels, group_start=levels.query_start, group_level=every[:-1], query_group=every,
-            edges=loops, pair_scale=0.5 * np.asarray(levels.pair_scale),
-        )  # fmt: skip
+            levels,
+            group_start=levels.query_start,
+            group_level=np.zeros(levels.n_queries, dtype=np.int32),
+            query_group=every,
+            edges=np.column_stack((every[:-1], every[:-1])),
+            pair_scale=0.5 * np.asarray(levels.pair_scale),
+        )
         return [
             *_pairs_of(within_bands(levels, self._chosen, apart), self.kind),
             self._boxed(whole, every),

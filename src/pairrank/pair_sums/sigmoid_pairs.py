@@ -34,15 +34,19 @@ class Derivative(Protocol):
         ...
 
 
-class QuerySum(Protocol):
+class Differentiable(Protocol):
     """A part of a sum: some pairs by one algorithm; arrays are (n_rows,) in the user's order."""
-
-    def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
-        """Add to `gradient`; return the values of the queries without their scale."""
-        ...
 
     def derivative(self, order: int, scores: FloatArray) -> Derivative:
         """Return the derivatives of this order; the scores must not change."""
+        ...
+
+
+class QuerySum(Differentiable, Protocol):
+    """A part of a sum with its value."""
+
+    def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Add to `gradient`; return the values of the queries without their scale."""
         ...
 
 
