@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
+    from pairrank.estimators.sgd import SGD as SGD
     from pairrank.estimators.sv_rank import SVRank as SVRank
+    from pairrank.kernels import Kernel as Kernel
     from pairrank.metrics import stability_bound as stability_bound
     from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
     from pairrank.model_selection import PairwiseClassifier as PairwiseClassifier
@@ -40,13 +42,14 @@ if TYPE_CHECKING:
     from pairrank.survival import survival_target as survival_target
     from pairrank.torch.rank_net import RankNet as RankNet
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 _LAZY = {
     **RANKERS,
     "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
+    "Kernel": "pairrank.kernels",
     "OrderGraph": "pairrank.preferences",
     "PairCalibrationDisplay": "pairrank.plotting",
     "Pairs": "pairrank.preferences",
@@ -58,6 +61,7 @@ _LAZY = {
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "RowBlocks": "pairrank.blocks",
+    "SGD": "pairrank.estimators.sgd",
     "WinMatrixDisplay": "pairrank.plotting",
     "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",

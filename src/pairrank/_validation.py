@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import numbers
+import types
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from pairrank._arrays import (
@@ -226,6 +229,12 @@ ALIGNED: dict[str, Callable[[Any, int], Any]] = {
 `metrics._inputs.RowArguments`."""
 
 
+def check_aligned(given: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return the `ALIGNED` arguments that are given, checked."""
+    checked = {name: check(given.get(name), n_rows) for name, check in ALIGNED.items()}
+    return {name: part for name, part in checked.items() if part is not None}
+
+
 def check_length(values: Any, name: str, n_rows: int | None) -> None:
     """Raise a PairrankError where an array does not have one entry per row."""
     if n_rows is not None and len(values) != n_rows:
@@ -256,21 +265,29 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
 
 def check_choices(estimator: Any) -> None:
     """Raise a PairrankError if a parameter is no word of its annotation, or no truth value."""
-    for name, choices in _choices_of(estimator.__class__).items():
-        check_choice(getattr(estimator, name), name, choices)
+    for name, (choices, objects) in _choices_of(estimator.__class__).items():
+        value = getattr(estimator, name)
+        if not isinstance(value, objects):
+            check_choice(value, name, choices)
 
 
 @functools.cache
-def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
-    """Return the values that a Literal annotation, or bool, allows for each parameter."""
+def _choices_of(estimator: Any) -> dict[str, tuple[tuple[Any, ...], tuple[type, ...]]]:
+    """Return the values and classes that the annotation of each parameter with words allows."""
     found = {}
     for name, hint in typing.get_type_hints(estimator.__init__).items():
-        parts = set(typing.get_args(hint)) if type(None) in typing.get_args(hint) else {hint}
-        optional = [None] if type(None) in parts else []
-        for part in parts - {type(None)}:
-            words = {bool: (False, True)}.get(part, typing.get_args(part))
-            if words and isinstance(words[0], str | bool) and len(parts) == 1 + len(optional):
-                found[name] = (*words, *optional)
+        is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        parts = typing.get_args(hint) if is_union else (hint,)
+        words = [typing.get_args(part) for part in parts if typing.get_origin(part) is Literal]
+        words = (
+            [(False, True)] if hint is bool else [each for each in words if str in map(type, each)]
+        )
+        objects = tuple(
+            part for part in parts if isinstance(part, type) and issubclass(part, BaseEstimator)
+        )
+        optional = type(None) in parts
+        if words and len(parts) == len(words) + len(objects) + optional:
+            found[name] = (tuple(itertools.chain(*words, [None] * optional)), objects)
     return found
 
 

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from memory_passes import cut_rows
 from pairrank import ConvexHullRanker, OrderGraph
 from pairrank.blocks.hull_layout import HullLayout
-from pairrank.blocks.hull_sums import HullAsked, hull_sums
-from pairrank.blocks.smoothed_rows import smoothed_rows
+from pairrank.blocks.hull_sums import HullAsked, hull_sums, smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError
 
@@ -172,8 +171,8 @@ def test_sums_are_the_same_for_any_parts_of_a_block(kind, monkeypatch):
     limits = np.sort(rng.normal(size=(2, 5)), axis=0)[::-1]
     limits[0, 0], limits[1, 4] = -np.inf, np.inf
     rows, weight = rng.permutation(80)[:60].astype(np.int32), rng.random(60)
-    layout = HullLayout(rows, group, weight, 4)
-    asked = HullAsked(rng.normal(size=3), limits, 0.1, 0.3, None, np.array([0]))
+    layout = HullLayout(rows, group, weight)
+    asked = HullAsked(rng.normal(size=3), limits, 0.1, 0.3, None)
     given = {"dense": X, "columns": np.asfortranarray(X), "sparse": sparse.csr_array(X)}[kind]
     monkeypatch.setattr("pairrank.blocks.hull_sums._ROWS", 7)
     found = hull_sums(0, given, layout, asked)

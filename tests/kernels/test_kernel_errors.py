@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from pairrank.exceptions import PairrankError
-from pairrank.kernels import FeatureMap, Kernel, feature_map
+from pairrank.kernels import Kernel
+from pairrank.kernels import kernel as kernel_module
+from pairrank.kernels.columns import KernelColumns
 from pairrank.kernels.spectrum import spectrum_of
 
 
@@ -25,13 +27,13 @@ def test_what_lies_within_the_rounding_of_the_entries_is_dropped():
 def test_a_dense_row_far_from_all_others_has_an_rbf_kernel_of_zero_with_them():
     X = rows_of(6)
     X[4, 1] = 1e200
-    values = Kernel("rbf").columns(X)(X)
+    values = KernelColumns(Kernel("rbf"), 0.25, X)(X)
     np.testing.assert_array_equal(values[4], np.arange(6) == 4)
 
 
 def test_a_row_that_overflows_later_is_named(monkeypatch):
-    monkeypatch.setattr(feature_map, "_BLOCK_ENTRIES", 60)
-    features = FeatureMap("poly").fit(rows_of(10))
+    monkeypatch.setattr(kernel_module, "_BLOCK_ENTRIES", 60)
+    features = Kernel("poly").fit(rows_of(10))
     X = rows_of(30)
     X[23] = 1e200
     with pytest.raises(PairrankError, match="kernel of row 23 "):

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC
 
-from pairrank.kernels import FeatureMap, feature_map, landmarks
+from pairrank.kernels import Kernel, landmarks
+from pairrank.kernels import kernel as kernel_module
 
 pytestmark = pytest.mark.numeric
 
@@ -25,9 +26,9 @@ def laplacian(X, Y):
 
 
 KERNELS = {
-    "rbf": ({"kernel": "rbf", "gamma": 0.3}, rbf),
-    "poly": ({"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 2.0}, quadratic),
-    "callable": ({"kernel": laplacian}, laplacian),
+    "rbf": ({"function": "rbf", "gamma": 0.3}, rbf),
+    "poly": ({"function": "poly", "gamma": 1.0, "degree": 2, "coef0": 2.0}, quadratic),
+    "callable": ({"function": laplacian}, laplacian),
 }
 NAMED = ("rbf", "poly")
 
@@ -61,20 +62,20 @@ def test_the_rule_for_landmarks(how, n_components, n_rows, expected):
 def test_gamma_follows_scikit_learn():
     X = 3.0 * rows_of(50) + 1.0
     X[np.abs(X) < 1.0] = 0.0
-    assert FeatureMap("rbf").fit(X).gamma_ == 0.25
+    assert Kernel("rbf").fit(X).gamma_ == 0.25
     scale = SVC(gamma="scale").fit(X, np.arange(50) % 2)._gamma
     for form in (X, sparse.csr_array(X), X.astype(np.float32)):
-        assert FeatureMap("rbf", gamma="scale").fit(form).gamma_ == pytest.approx(scale, rel=1e-6)
-    assert FeatureMap("rbf", gamma="scale").fit(np.ones((5, 3))).gamma_ == 1.0
+        assert Kernel("rbf", gamma="scale").fit(form).gamma_ == pytest.approx(scale, rel=1e-6)
+    assert Kernel("rbf", gamma="scale").fit(np.ones((5, 3))).gamma_ == 1.0
 
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("how", ["exact", "nystroem"])
 def test_sparse_and_dense_rows_agree(name, how, monkeypatch):
-    monkeypatch.setattr(feature_map, "_BLOCK_ENTRIES", 300)
+    monkeypatch.setattr(kernel_module, "_BLOCK_ENTRIES", 300)
     X = np.where(np.random.default_rng(2).random((80, 6)) < 0.6, 0.0, rows_of(80, 6))
-    dense = FeatureMap(**KERNELS[name][0], kernel_features=how).fit(X)
-    thin = FeatureMap(**KERNELS[name][0], kernel_features=how).fit(sparse.csr_array(X))
+    dense = Kernel(**KERNELS[name][0], method=how).fit(X)
+    thin = Kernel(**KERNELS[name][0], method=how).fit(sparse.csr_array(X))
     expected = dense.transform(X) @ dense.transform(X).T
     for features in (dense, thin):
         for form in (X, sparse.csr_array(X), sparse.csr_matrix(X)):
@@ -85,7 +86,7 @@ def test_sparse_and_dense_rows_agree(name, how, monkeypatch):
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks_change_nothing(name, monkeypatch):
     X = rows_of(101)
-    features = FeatureMap(**KERNELS[name][0], kernel_features="nystroem", n_components=20).fit(X)
+    features = Kernel(**KERNELS[name][0], method="nystroem", n_components=20).fit(X)
     whole = features.transform(X)
-    monkeypatch.setattr(feature_map, "_BLOCK_ENTRIES", 140)
+    monkeypatch.setattr(kernel_module, "_BLOCK_ENTRIES", 140)
     np.testing.assert_allclose(features.transform(X), whole, rtol=1e-9, atol=1e-9)

@@ -23,7 +23,7 @@ from pairrank.metrics import pairwise_accuracy
 
 X, y = np.zeros((3, 2)), [0, 1, 2]
 RankNCG(loss="probit", kernel="linear", graph="chain", random_state=np.random.RandomState(0))
-RankSVM(kernel=lambda A, B: A @ B.T, graph=OrderGraph([(0, 1)]), gamma="scale").fit(X, y, qid=y)
+RankSVM(kernel=lambda A, B: A @ B.T, graph=OrderGraph([(0, 1)])).fit(X, y, qid=y)
 RankRLS().fit(sparse.csr_array(X), np.array(y)).predict(pd.DataFrame(X))
 RankSVM().fit(X, Pairs([0], [1]), sample_weight=[1.0, 2.0, 3.0]).score(X.tolist(), y)
 SVRank(n=2, epsilon=None), MPRank(10.0, n=1), ConvexHullRanker(nu=1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from pairrank import MPRank
+from pairrank import Kernel, MPRank
 from pairrank.metrics import msd, pairwise_accuracy
 from reproduction.data import RatingsTable
 from reproduction.data.made import make_ratings
@@ -73,7 +73,7 @@ def test_gaps_are_drawn_with_the_moments_of_the_item():
     assert np.isnan(_imputed(known, "missing", rng)).any()
 
 
-@pytest.mark.parametrize("ranker", [MPRank(kernel="rbf", gamma=0.01, C=10.0), Ridge(5.0)])
+@pytest.mark.parametrize("ranker", [MPRank(kernel=Kernel("rbf", gamma=0.01), C=10.0), Ridge(5.0)])
 def test_metrics_are_those_of_users_fitted_one_by_one(ranker):
     problems = PROTOCOL.draw(TABLE, 0)
     wanted = {"msd": [], "misranking": []}

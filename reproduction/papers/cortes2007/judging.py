@@ -13,7 +13,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from pairrank import MPRank, RankBoost, SVRank
+from pairrank import Kernel, MPRank, RankBoost, SVRank
 from reproduction.data import RatingsTable, load_ratings
 from reproduction.data.made import make_ratings
 from reproduction.users import METRICS, PROTOCOLS, Protocol, evaluate_users, user_metrics
@@ -21,15 +21,6 @@ from reproduction.users import METRICS, PROTOCOLS, Protocol, evaluate_users, use
 N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
 ACTIVITY = (50, 300)
 GENERATED = "generated"
-SMALL: dict[str, Any] = {
-    "n_repeats": 1,
-    "n_users": 6,
-    "n_references": 8,
-    "n_held": 4,
-    "activity": [10, 100],
-    "group": [5, 100],
-}
-"""What the cells of the tests take on generated ratings."""
 
 
 class Method(NamedTuple):
@@ -66,12 +57,14 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
     widths = tuple(one / size for one in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0))
     return {
         MP: Method(
-            lambda **params: MPRank(kernel="rbf", **params),
+            lambda gamma, **params: MPRank(kernel=Kernel("rbf", gamma=gamma), **params),
             "msd",
             {"gamma": widths, "C": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)},
         ),
         SV: Method(
-            lambda **params: SVRank(kernel="rbf", n=1, tol=1e-3, **params),
+            lambda gamma, **params: SVRank(
+                kernel=Kernel("rbf", gamma=gamma), n=1, tol=1e-3, **params
+            ),
             "m1d",
             {
                 "gamma": widths[1:5],

@@ -14,22 +14,26 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from pairrank.cli._errors import UsageError
-from pairrank.cli._models import MODELS, Model, flag_of
+from pairrank.cli._models import MODELS, Model, flag_of, settings_of
 from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
 from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
-_NOT_OFFERED = ("warm_start", "verbose", "validation_metric", "average", "pairs")
+_NOT_OFFERED = (
+    *("warm_start", "verbose", "validation_metric", "pairs"),
+    *("kernel__function", "kernel__random_state", "solver__average"),
+)
 """Parameters without an option: no earlier fit exists, progress is always shown, --metric judges
-validation rows, stochastic steps are always averaged, and --pairs is a file of comparisons."""
+validation rows, --pairs is a file of comparisons, --kernel is the kernel's function, --seed seeds
+its landmarks, and stochastic steps are always averaged."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
-    **dict.fromkeys(("learning_rate", "eta0"), "Solver"),
+    **dict.fromkeys(("solver__learning_rate", "solver__eta0"), "Solver"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""
 
@@ -120,26 +124,36 @@ def _unknown(error: Any, model: str) -> str:
 def options_of(model: Model) -> tuple[inspect.Parameter, ...]:
     """Return the parameters of a model's constructor as options.
 
-    Types, choices and defaults come from its signature, help from its docstring. Parameters whose
-    values cannot be written as text are left out.
+    Types, choices and defaults come from its signature, help from its docstring. The parameters of
+    a parameter that is an object follow it. Those whose values cannot be written as text are left
+    out.
     """
-    hints = typing.get_type_hints(model.type.__init__)
-    texts = dict(_described(inspect.getdoc(model.type) or ""))
     found: list[inspect.Parameter] = []
-    for name, given in inspect.signature(model.type).parameters.items():
-        reading = _parser_of(name, hints[name], given.default)
+    for name, hint, given, text in _parameters_of(model.type):
+        reading = _parser_of(name, hint, given.default)
         if reading is None or name in _NOT_OFFERED:
             continue
-        text = texts.get(name, "")
         if given.default is None:
             text = text.replace("None is ", "if left out, ")
         else:
             text += f" [default: {given.default}]"
         panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
         shown = option(panel, escape(text), flag_of(name), **reading)
-        kind: Any = bool | None if hints[name] is bool else Any
+        kind: Any = bool | None if hint is bool else Any
         found.append(parameter(name, Annotated[kind, shown], None))
     return tuple(found)
+
+
+def _parameters_of(
+    kind: Any, prefix: str = ""
+) -> Iterator[tuple[str, Any, inspect.Parameter, str]]:
+    """Yield the names, types and descriptions of a constructor's parameters."""
+    hints = typing.get_type_hints(kind.__init__)
+    texts = dict(_described(inspect.getdoc(kind) or ""))
+    for name, given in inspect.signature(kind).parameters.items():
+        yield prefix + name, hints[name], given, texts.get(name, "")
+        if (settings := settings_of(hints[name])) is not None:
+            yield from _parameters_of(settings, f"{name}__")
 
 
 def _parser_of(name: str, hint: Any, default: Any) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import typing
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -64,13 +65,20 @@ MODELS: dict[str, Model] = {
 }
 """Name at the command line -> model."""
 
-_FLAGS = {"C": "-C", "random_state": "--seed", "n_components": "--components"}
+_FLAGS = {
+    "C": "-C",
+    "random_state": "--seed",
+    "n_components": "--components",
+    "method": "--kernel-features",
+}
 
 _NEEDS = (
-    *((name, "kernel", ("rbf", "poly")) for name in ("gamma", "kernel_features", "regularizer")),
-    *((name, "kernel", ("poly",)) for name in ("degree", "coef0")),
-    ("n_components", "kernel", ("rbf", "poly")),
-    ("n_components", "kernel_features", ("auto", "nystroem")),
+    *((f"kernel__{name}", "kernel", ("rbf", "poly")) for name in ("gamma", "method")),
+    *((f"kernel__{name}", "kernel", ("poly",)) for name in ("degree", "coef0")),
+    ("kernel__n_components", "kernel", ("rbf", "poly")),
+    ("kernel__n_components", "kernel__method", ("auto", "nystroem")),
+    *((f"solver__{name}", "solver", ("sgd",)) for name in ("learning_rate", "eta0")),
+    ("regularizer", "kernel", ("rbf", "poly")),
     ("patience", "regularization", ("iteration", "hybrid")),
     ("validation_fraction", "regularization", ("iteration", "hybrid")),
     ("alpha", "regularization", ("tikhonov", "hybrid")),
@@ -86,8 +94,14 @@ def learns_differences(ranker: Any) -> bool:
 
 
 def flag_of(param: str) -> str:
-    """Return the option that sets a parameter."""
-    return _FLAGS.get(param, "--" + param.replace("_", "-"))
+    """Return the option that sets a parameter, or one of an object: kernel__gamma is --gamma."""
+    name = param.rpartition("__")[2]
+    return _FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
+def settings_of(hint: Any) -> Any:
+    """Return the class among the types of a parameter whose own parameters are options too."""
+    return next((part for part in typing.get_args(hint) if hasattr(part, "get_params")), None)
 
 
 def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> Any:
@@ -102,15 +116,26 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     search : bool
         Whether --search picks the model's strength.
     """
-    ranker, strength = MODELS[name].type(**params), MODELS[name].strength
+    from pairrank.estimators.sgd import SGD
+    from pairrank.kernels import Kernel
+
+    given = {param: value for param, value in params.items() if "__" not in param}
+    ranker, strength = MODELS[name].type(**given), MODELS[name].strength
+    values = ranker.get_params() | params
     if search and strength in params:
         raise UsageError(f"--search picks {flag_of(strength)} itself: give one of them.")
     used = [*params, strength] if search else list(params)
     for param, other, allowed in _NEEDS:
-        if param in used and hasattr(ranker, other) and getattr(ranker, other) not in allowed:
+        if param in used and other in values and values[other] not in allowed:
             asked = flag_of(param) if param in params else "--search"
-            values = " or ".join(value for value in allowed if isinstance(value, str))
-            raise UsageError(f"{asked} needs {f'{flag_of(other)} {values}'.strip()}.")
+            listed = " or ".join(value for value in allowed if isinstance(value, str))
+            raise UsageError(f"{asked} needs {f'{flag_of(other)} {listed}'.strip()}.")
+    nested = {param: value for param, value in params.items() if param not in given}
+    if any(param.startswith("kernel__") for param in nested):
+        ranker.set_params(kernel=Kernel(given["kernel"]))
+    if any(param.startswith("solver__") for param in nested):
+        ranker.set_params(solver=SGD())
+    ranker.set_params(**nested)
     try:
         ranker._check_parameters()
         ranker._seed()
@@ -133,9 +158,10 @@ def in_flags(message: str, params: dict[str, Any]) -> str:
     >>> in_flags("kernel='rbf' is exact: leave kernel=None", {"kernel": "rbf"})
     '--kernel rbf is exact: leave out --kernel'
     """
-    for name in params:
-        message = re.sub(rf"\bleave {name}=None\b", f"leave out {flag_of(name)}", message)
-        message = re.sub(rf"\b([Ss])et {name}\b", rf"\1et {flag_of(name)}", message)
-        message = re.sub(rf"\b{name}=[\"']?([\w.]+)[\"']?", rf"{flag_of(name)} \1", message)
-        message = re.sub(rf"^{name}\b", flag_of(name), message)
+    for param in params:
+        name, flag = param.rpartition("__")[2], flag_of(param)
+        message = re.sub(rf"\bleave {name}=None\b", f"leave out {flag}", message)
+        message = re.sub(rf"\b([Ss])et {name}\b", rf"\1et {flag}", message)
+        message = re.sub(rf"\b{name}=[\"']?([\w.]+)[\"']?", rf"{flag} \1", message)
+        message = re.sub(rf"^{name}\b", flag, message)
     return message

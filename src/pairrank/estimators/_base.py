@@ -6,11 +6,11 @@ import copy
 import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
@@ -27,15 +27,14 @@ from pairrank.estimators._rows import (
     row_scores,
 )
 from pairrank.exceptions import PairrankError
+from pairrank.kernels import Kernel
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Levels, OrderGraph, Pairs, refuse_roles
 
-if TYPE_CHECKING:
-    from pairrank.kernels import FeatureMap
-
-
 Graph = Literal["full", "chain"] | OrderGraph
-Kernel = Literal["linear", "rbf", "poly", "precomputed"] | Callable[[Any, Any], Any] | None
+AnyKernel = (
+    Literal["linear", "rbf", "poly", "precomputed"] | Callable[[Any, Any], Any] | Kernel | None
+)
 Seed = int | np.random.RandomState | None
 
 
@@ -52,7 +51,7 @@ class BaseRanker(Described, BaseEstimator):
 
     coef_: FloatArray
     validation_scores_: FloatArray
-    feature_map_: FeatureMap
+    kernel_: Kernel
     graph: Any
     loss: Any
     validation_metric: str | None
@@ -107,14 +106,14 @@ class BaseRanker(Described, BaseEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
-            return X.scored(self, labelled=False)[0]
+            return X._scored(self, labelled=False)[0]
         return self._scores(self._check_X(X, reset=False))
 
     def _scores(self, X: Any) -> FloatArray:
         """Return the scores of checked rows."""
         scores: Callable[[FloatArray], FloatArray] = row_scores(X)
-        if hasattr(self, "feature_map_"):
-            scores = functools.partial(self.feature_map_.scores, X)
+        if hasattr(self, "kernel_"):
+            scores = functools.partial(self.kernel_.scores, X)
         if self.coef_.ndim == 1:
             return scores(self.coef_)
         return np.column_stack([scores(coef) for coef in self.coef_])
@@ -154,7 +153,7 @@ class BaseRanker(Described, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
             refuse_given(qid=qid)
-            scores, rows = X.scored(self)
+            scores, rows = X._scored(self)
             if scores.ndim == 1:
                 return _positions(scores, rows.qid)
             return np.column_stack([_positions(each, rows.qid) for each in scores.T])
@@ -200,7 +199,7 @@ class BaseRanker(Described, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
             refuse_given(y=y, **rows)
-            scores, found = X.scored(self)
+            scores, found = X._scored(self)
             labels, rows = found.y, {name: getattr(found, name) for name in ALIGNED}
         else:
             scores = self.predict(X)
@@ -321,7 +320,8 @@ class BaseRanker(Described, BaseEstimator):
 
     @property
     def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        kernel = self.kernel.function if isinstance(self.kernel, Kernel) else self.kernel
+        return isinstance(kernel, str) and kernel == "precomputed"
 
     @property
     def _is_linear(self) -> bool:
@@ -335,29 +335,27 @@ class BaseRanker(Described, BaseEstimator):
     def _check_kernel(self) -> None:
         """Check the parameters of the kernel, where there is one."""
         if self._maps_features:
-            self._feature_map(seed=0)
+            self._new_kernel().check()
 
-    def _feature_map(self, seed: Any) -> FeatureMap:
-        """Return the kernel's features as the parameters ask for them, not yet fitted."""
-        from pairrank.kernels import FeatureMap
-
-        names = ("gamma", "degree", "coef0", "kernel_features", "n_components")
-        options = {name: getattr(self, name) for name in names}
-        return FeatureMap(self.kernel, **options, random_state=seed)
+    def _new_kernel(self) -> Kernel:
+        """Return a copy of the kernel, not yet fitted."""
+        return clone(self.kernel) if isinstance(self.kernel, Kernel) else Kernel(self.kernel)
 
     def _learnt_features(self, X: Any) -> Any:
         """Learn the kernel's features, if any; return what the weights multiply."""
-        self.__dict__.pop("feature_map_", None)
+        self.__dict__.pop("kernel_", None)
         if not self._maps_features:
             return X
-        feature_map = self._feature_map(self._seed())
-        features = feature_map.fit_transform(X)
-        self.feature_map_ = feature_map
+        kernel = self._new_kernel()
+        if kernel.random_state is None:
+            kernel.random_state = self._seed()
+        features = kernel.fit_transform(X)
+        self.kernel_ = kernel
         return features
 
     def _features(self, X: Any) -> Any:
         """Return what `coef_` multiplies: X itself, or the features of the kernel."""
-        return self.feature_map_.transform(X) if hasattr(self, "feature_map_") else X
+        return self.kernel_.transform(X) if hasattr(self, "kernel_") else X
 
     def _seed(self) -> Any:
         if self.random_state is None:

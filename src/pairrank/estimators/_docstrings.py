@@ -19,39 +19,16 @@ reduction : "auto", "rows", "query" or "sum", default "auto"
     rows and ten million. "sum": 1, the paper's plain sum. "query": W/n_queries times the sum over
     queries of their mean pair loss. W is the total row weight, T the total pair weight. "auto" is
     "rows" for labels and "sum" for Pairs, where every further comparison adds evidence.
-kernel : None, "linear", "rbf", "poly", "precomputed" or callable, default None
-    k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
-    kernel matrix of the training rows, and k(rows, training rows) for predictions. See
-    `pairrank.kernels.FeatureMap` for this parameter and for gamma, degree, coef0, kernel_features
-    and n_components.
-gamma : float, "scale" or None, default None
-    Of "rbf" and "poly"; None is 1/n_features.
-degree : int, default 3
-    Of "poly".
-coef0 : float, default 1.0
-    Of "poly".
-kernel_features : "auto", "exact" or "nystroem", default "auto"
-    The landmarks of the kernel: every training row, or a sample of them.
-n_components : int, optional
-    The number of landmarks of "nystroem".
+kernel : None, "linear", "rbf", "poly", "precomputed", callable or Kernel, default None
+    k(x, x') for scores that are not linear in x; None is linear. A `pairrank.Kernel` has settings:
+    ``Kernel("rbf", gamma=0.1, n_components=500)``; grids reach them as ``kernel__gamma``. With
+    "precomputed", X is the kernel matrix of the training rows, and k(rows, training rows) for
+    predictions.
 C : float, default 1.0
     Weight of the loss.
 max_iter : int, default 1000
     The largest number of iterations: Newton steps, conjugate gradients, cutting planes, or rounds
     of stochastic steps.
-learning_rate : "sgd" or "pegasos", default "sgd"
-    The step lengths of ``solver="sgd"``: eta0/sqrt(1 + t/1000) for step t, or Pegasos'
-    1/(lambda t), which suits strong regularisation. The objective per unit of pair weight
-    is lambda/2 |w|^2 + the mean loss. Steps are shortened so that none leaps over the minimum for
-    its pair. Pairs are drawn in proportion to their weights. An iteration draws as many pairs as
-    there are rows (or comparisons) and computes the objective of every pair. The fit ends when the
-    objective fell by less than tol times itself in the last half of the iterations.
-eta0 : float, optional
-    The first step length of "sgd"; None is 1 over the loss's largest curvature (of the hinge, 1)
-    and over the mean square of the differences of rows.
-average : bool, default True
-    Whether the mean of the weights over all steps is taken, in which step t counts t^2, in place of
-    the last weights.
 warm_start : bool, default False
     Start from the previous `coef_`.
 verbose : int, default 0
@@ -90,8 +67,8 @@ patience : int or None, default None
 validation_scores_ : ndarray of shape (n_iter_ + 1,)
     The metric on the validation rows at each iteration, where there are such rows; an error or a
     cost is negated.
-feature_map_ : FeatureMap
-    The features of the kernel, where there is one.
+kernel_ : Kernel
+    The fitted kernel, where there is one.
 n_features_in_ : int
     The number of features of X.
 feature_names_in_ : ndarray of str
@@ -103,7 +80,7 @@ cv : int, splitter or iterable of (training rows, test rows), optional
     random within each label, so that every fold spans all labels. Other splitters than QueryKFold
     get the qid as their groups. Of Pairs, comparisons are split, also by splitters and iterables:
     whole groups, or else whole queries, or else single comparisons; see
-    `pairrank.model_selection.pair_folds`.
+    `pairrank.model_selection.splits`.
 scoring : str or callable, default "pairwise_accuracy"
     "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
 from pairrank.blocks import RowBlocks
 from pairrank.blocks._contracts import Passes
-from pairrank.estimators._base import BaseRanker, Kernel, Seed
+from pairrank.estimators._base import AnyKernel, BaseRanker, Seed
 from pairrank.estimators._counts import keep_counts
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._docstrings import ranker
@@ -79,12 +79,7 @@ class SolvedRanker(BaseRanker, ABC):
     _: KW_ONLY
     tol: float = 1e-3
     max_iter: int = 1000
-    kernel: Kernel = None
-    gamma: float | Literal["scale"] | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
-    n_components: int | None = None
+    kernel: AnyKernel = None
     validation_metric: str | None = None
     patience: int | None = None
     verbose: int = 0
@@ -221,7 +216,7 @@ class SolvedRanker(BaseRanker, ABC):
         if self._maps_features or self._is_precomputed:
             raise PairrankError(
                 f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "
-                "the kernel, as those of pairrank.kernels.FeatureMap, and leave kernel=None"
+                "the kernel, as those of pairrank.Kernel, and leave kernel=None"
             )
 
     @property

@@ -72,7 +72,7 @@ def _facts(ranker: Any) -> Iterator[tuple[str, str]]:
     if np.ndim(getattr(ranker, "coef_", 0.0)) > 1:
         yield "Targets", f"{len(ranker.coef_):,}"
     if ranker._maps_features or ranker._is_precomputed:
-        kernel = ranker.kernel
+        kernel = getattr(ranker.kernel, "function", ranker.kernel)
         yield "Kernel", kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "own")
     if hasattr(ranker, "parameters_"):
         yield "Parameters", f"{ranker.parameters_.size:,}"

@@ -24,7 +24,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
 from pairrank.objective import Problem
-from pairrank.objective.row_blocks import block_rows, cut, dense
+from pairrank.objective.normal_equations import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ n_pairs_ : int
         labels = self._check_y(y, checked.shape[0])
         if labels.ndim > 1:
             raise PairrankError(f"y has {labels.shape[1]} targets: ask for the bound of each one")
-        in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
+        in_kernel = self._is_precomputed and not hasattr(self, "kernel_")
         radius = (
             _radius_of_kernel(checked) if in_kernel else _radius_of_rows(self._features(checked))
         )

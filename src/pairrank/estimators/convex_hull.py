@@ -25,7 +25,7 @@ from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
 from pairrank.solvers.interior_point import minimize_with_limits
-from pairrank.solvers.limit_run import BoundStep
+from pairrank.solvers.limits import BoundStep
 from pairrank.solvers.smoothed_limits import minimize_smoothed
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class ConvexHullRanker(SolvedRanker):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,), float64
-        With a kernel, the weights of its features; v is ``feature_map_.projection_ @ coef_``.
+        With a kernel, the weights of its features; v is ``kernel_.projection_ @ coef_``.
     limits_ : ndarray of shape (n_groups, 2)
         The lower and the upper limit of the scores of each class (with queries, of each class in
         each query): -inf or inf where no edge requires one.
@@ -115,7 +115,7 @@ class ConvexHullRanker(SolvedRanker):
     n_iter_, best_iteration_, status_, validation_scores_
     history_ : list of BoundStep
         Objective, lower bound and seconds of each iteration.
-    feature_map_, n_features_in_, feature_names_in_
+    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -298,10 +298,10 @@ class ConvexHullRanker(SolvedRanker):
         """
         if self.regularizer == "rkhs":
             return None
-        feature_map = self.feature_map_
-        if weight is None or feature_map.method_ != "exact":
-            return np.diag(np.sqrt(feature_map.eigenvalues_))
-        expansion = feature_map.eigenvalues_[:, None] * feature_map.projection_.T
+        kernel = self.kernel_
+        if weight is None or kernel.method_ != "exact":
+            return np.diag(np.sqrt(kernel.eigenvalues_))
+        expansion = kernel.eigenvalues_[:, None] * kernel.projection_.T
         left, values, _ = linalg.svd(expansion * np.sqrt(weight), full_matrices=False)
         return left * values
 

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank.estimators import RANKERS, ranker_named
+from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io.model_file import ModelRecord, read_model, write_model
+from pairrank.kernels import Kernel
 from pairrank.preferences import OrderGraph, as_graph
 
 _INFO: dict[str, type] = {
@@ -27,8 +29,11 @@ COLUMNS = "columns"
 _ZERO_BASED = "zero_based"
 CLASSIFIER = "PairwiseClassifier"
 
-_MAP = "feature_map_"
-"""The attribute with the features of a kernel, and the prefix of the names of their arrays."""
+_MAP = "kernel_"
+"""The attribute with the fitted kernel, and the prefix of the names of their arrays."""
+
+_SETTINGS: dict[str, type[Any]] = {"kernel": Kernel, "sgd": SGD}
+"""The parameters that are objects with parameters, by the name of their dictionary."""
 
 _MOST_FEATURES = 2**31 - 1
 
@@ -125,8 +130,8 @@ def record_of(estimator: Any) -> ModelRecord:
         _check_finite(key, array, _ARRAYS[key])
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
     if hasattr(estimator, _MAP):
-        info[_MAP] = estimator.feature_map_.params()
-        arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
+        info[_MAP] = estimator.kernel_.saved_params()
+        arrays |= {_MAP + key: array for key, array in estimator.kernel_.arrays().items()}
     if hasattr(estimator, _RANKINGS):
         parts = estimator.rankings_._asdict()
         arrays |= {_RANKINGS + key: array for key, array in parts.items()}
@@ -266,8 +271,6 @@ def _check_finite(key: str, array: np.ndarray[Any, Any], form: _ArraySpec) -> No
 
 def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
     """Set the kernel's features after validating every array."""
-    from pairrank.kernels import FeatureMap
-
     arrays = {key: record.arrays[_MAP + key] for key in _MAP_ARRAYS if _MAP + key in record.arrays}
     params = record.info[_MAP]
     if not isinstance(params, dict) or isinstance(params.get("gamma"), str):
@@ -282,7 +285,7 @@ def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> 
     if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
         _check_sparse(arrays["landmarks_indptr"], arrays["landmarks_indices"], sizes)
     try:
-        estimator.feature_map_ = FeatureMap.from_arrays(params, arrays)
+        estimator.kernel_ = Kernel.from_arrays(params, arrays)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise PairrankError(f"the kernel's features do not fit: {error}") from None
 
@@ -324,6 +327,10 @@ def _stored(values: Any) -> np.ndarray[Any, Any]:
 def _packed(value: Any) -> Any:
     if isinstance(value, OrderGraph):
         return {"order_graph": [list(edge) for edge in value.edges]}
+    for name, kind in _SETTINGS.items():
+        if isinstance(value, kind):
+            params = value.get_params(deep=False)
+            return {name: {key: _packed(each) for key, each in params.items()}}
     if isinstance(value, np.generic):
         return value.item()
     return value
@@ -332,4 +339,7 @@ def _packed(value: Any) -> Any:
 def _unpacked(value: Any) -> Any:
     if isinstance(value, dict) and "order_graph" in value:
         return OrderGraph([tuple(edge) for edge in value["order_graph"]])
+    for name, kind in _SETTINGS.items():
+        if isinstance(value, dict) and name in value:
+            return kind(**value[name])
     return value

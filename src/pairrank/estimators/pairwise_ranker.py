@@ -42,7 +42,7 @@ class PairwiseRanker(PairLossRanker):
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     n_rows_, n_queries_, n_ties_
-    validation_scores_, feature_map_, n_features_in_, feature_names_in_
+    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

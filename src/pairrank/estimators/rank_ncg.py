@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.estimators._probabilities import PairProbabilities, shapes_differ
 from pairrank.estimators._rows import Rows
-from pairrank.estimators._stochastic import StochasticRanker
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.estimators.sandwich import contrast_errors, weight_errors
+from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError, UndeterminedWarning
 from pairrank.losses import as_loss
 from pairrank.preferences import Preferences
@@ -27,7 +28,7 @@ _EPS = 1e-9
 
 
 @ranker
-class RankNCG(PairProbabilities, StochasticRanker):
+class RankNCG(PairProbabilities, PairLossRanker):
     r"""RankNCG: the likelihood of every pair, in linear time (Raykar, Duraiswami & Krishnapuram).
 
     .. math:: \min_w \tfrac{\alpha}2 \|w\|^2 - a \sum_{(i, j)} \log \Pr[i \succ j],
@@ -51,11 +52,11 @@ class RankNCG(PairProbabilities, StochasticRanker):
         The error allowed in the sums over pairs, relative to the sum of their weights, 0 < eps < 1.
         It is reduced automatically where it would keep the descent from the optimum, and where rows
         are so few that exact sums cost nothing.
-    solver : "auto", "ncg", "tron" or "sgd", default "auto"
+    solver : "auto", "ncg", "tron", "sgd" or SGD, default "auto"
         "ncg" is the paper's: Polak-Ribiere conjugate gradients. "tron" is trust region Newton with
         every Hessian product over every pair. "auto" is "tron" with the Hessian from a sample where
         that is cheaper ("raykar" always uses "ncg"). All have the same optimum. "sgd" takes
-        stochastic steps on drawn pairs; see `learning_rate`.
+        stochastic steps on drawn pairs, as `SGD` says.
     pair_sum : "auto", "boxes", "beaulieu" or "direct", default "auto"
         The algorithm of the pair sum: box sums, Beaulieu's series as in the paper (probit and
         raykar), or pair by pair. "auto" sums small queries directly, large ones by boxes.
@@ -74,7 +75,7 @@ class RankNCG(PairProbabilities, StochasticRanker):
         The square roots of its diagonal; infinite for weights that no pair depends on.
     flat_directions_ : ndarray of shape (n_directions, n_features)
         An orthonormal basis of the directions of `coef_` that no pair depends on; see Notes.
-    validation_scores_, feature_map_, n_features_in_, feature_names_in_
+    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -128,7 +129,7 @@ class RankNCG(PairProbabilities, StochasticRanker):
     _: KW_ONLY
     loss: Literal["logistic", "probit", "raykar"] = "logistic"
     eps: float = 1e-6
-    solver: Literal["auto", "ncg", "tron", "sgd"] = "auto"
+    solver: Literal["auto", "ncg", "tron", "sgd"] | SGD = "auto"
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
 

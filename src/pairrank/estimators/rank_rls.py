@@ -66,7 +66,7 @@ class RankRLS(TargetsMixin, SolvedRanker):
     n_pairs_ : int
         The number of differences, n_q^2 per query, or of comparisons.
     n_rows_, n_queries_, n_ties_
-    validation_scores_, feature_map_, n_features_in_, feature_names_in_
+    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

@@ -6,11 +6,12 @@ from dataclasses import KW_ONLY
 from typing import Literal
 
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._stochastic import StochasticRanker
+from pairrank.estimators._pair_loss import PairLossRanker
+from pairrank.estimators.sgd import SGD
 
 
 @ranker
-class RankSVM(StochasticRanker):
+class RankSVM(PairLossRanker):
     r"""Linear RankSVM with the squared hinge or the hinge over every pair (Lee & Lin 2014).
 
     .. math:: \min_w \tfrac12 \|w\|^2 + C \, a \sum_{(i, j)} \max(0, 1 - w^T (x_i - x_j))^p
@@ -29,12 +30,12 @@ class RankSVM(StochasticRanker):
         Stop when \|gradient\| <= tol \|gradient at 0\|. Cutting planes stop when the duality gap
         (how far the objective may be above its minimum) is at most tol times the objective, or
         times \|gradient at 0\|^2/2 if that is less.
-    solver : "auto", "tron", "bundle" or "sgd", default "auto"
+    solver : "auto", "tron", "bundle", "sgd" or SGD, default "auto"
         "tron" computes every Hessian product over every pair, as in the paper. "auto" takes the
         Hessian from a sample where that is cheaper; value and gradient use every pair, so the
         optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
         has no Hessian, so its "auto" is "bundle", which with many rows starts from the solution on
-        a sample. "sgd" takes stochastic steps on drawn pairs; see `learning_rate`.
+        a sample. "sgd" takes stochastic steps on drawn pairs, as `SGD` says.
     pair_sum : str, default "auto"
         The algorithm of the pair sum: "auto", "cells", "sorted", "selection_tree",
         "level_counting" or "direct". "cells" is linear in the rows; its error is computed and made
@@ -44,14 +45,14 @@ class RankSVM(StochasticRanker):
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     n_rows_, n_queries_, n_ties_
-    validation_scores_, feature_map_, n_features_in_, feature_names_in_
+    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
     A Newton step or a cutting plane costs two products with X and O(m log m) for sorting the
     scores. Memory beyond X is below 120 bytes per row; at most 128 planes take 8 bytes per feature
     each, 256 MB in all. float32 X stays float32. A quadratic RankSVM (Raykar's comparison) has
-    ``kernel="poly", degree=2, gamma=1``.
+    ``kernel=Kernel("poly", degree=2, gamma=1)``.
 
     References
     ----------
@@ -74,7 +75,7 @@ class RankSVM(StochasticRanker):
     C: float = 1.0
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
-    solver: Literal["auto", "tron", "bundle", "sgd"] = "auto"
+    solver: Literal["auto", "tron", "bundle", "sgd"] | SGD = "auto"
     pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
         "auto"
     )

@@ -49,7 +49,7 @@ class SVRank(MagnitudeRanker):
     n_rows_, n_queries_, n_ties_
     epsilon_ : float
         The epsilon that was used.
-    validation_scores_, feature_map_, n_features_in_, feature_names_in_
+    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

@@ -1,71 +1,149 @@
-"""Kernel: k(x, x') by name, as a callable or as a precomputed matrix."""
+"""Kernel: k(x, x') by name, as a callable or as a matrix, and its explicit features."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.spatial import distance
-from sklearn.metrics import pairwise
+from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
+from pairrank.kernels.columns import KernelColumns
+from pairrank.kernels.landmarks import (
+    landmarks_from_arrays,
+    landmarks_to_arrays,
+    plan_landmarks,
+    sample_landmarks,
+)
+from pairrank.kernels.spectrum import Spectrum, spectrum_of
 
 FloatArray = NDArray[np.float64]
 
 NAMES = ("rbf", "poly", "precomputed")
 
-_TILE_ROWS = 64
-"""The rows in every call of a function."""
+_BLOCK_ENTRIES = 1 << 21
 
 
-@dataclass(frozen=True)
-class Kernel:
-    r"""A positive semidefinite kernel and its parameters, checked.
+class Kernel(BaseEstimator):
+    r"""A positive semidefinite kernel, and features z(x) with z(x).z(x') = k(x, x').
 
     .. math::
         \text{rbf: } e^{-\gamma \|x - x'\|^2} \qquad
         \text{poly: } (\gamma \, x \cdot x' + c_0)^{degree}
 
-    Raykar's quadratic kernel (x.y + c)^2 is poly with degree 2, gamma 1 and coef0 c. "linear" is
-    not a kernel here, because its features are the rows themselves.
+    With landmarks l_1, .., l_b, their kernel matrix U diag(lambda) U' and k_b(x) the vector of
+    k(x, l_i), the features are
+
+    .. math:: z(x) = diag(\lambda)^{-1/2} U^T k_b(x)
+
+    so that a linear ranker on z is the kernel's ranker f(x) = sum over i of alpha_i k(x, l_i), with
+    the kernel's norm as its penalty. "exact" takes every training row as a landmark: inner products
+    with a training row are k(x, x'). "nystroem" takes rows sampled without replacement: inner
+    products are exact between landmarks; elsewhere they are those of projections on the landmarks'
+    span. A kernel of rank at most n_landmarks is exact on all rows; poly of p features has rank at
+    most (p + degree)! / (p! degree!).
+
+    A ranker's ``kernel=`` takes a kernel or its name. Methods take X as an ndarray or CSR matrix of
+    shape (n_rows, n_features), float64 or float32, finite.
+
+    Parameters
+    ----------
+    function : "rbf", "poly", "precomputed" or callable, default "rbf"
+        A callable takes matrices of shapes (a, n_features) and (b, n_features) and returns the
+        (a, b) matrix of kernel values; it is called on tiles of 64 rows. With "precomputed", rows
+        are rows of the kernel matrix: k(x, every training row). "linear" is not a kernel here,
+        because its features are the rows themselves.
+    gamma : float, "scale" or None, default None
+        Of "rbf" and "poly"; None is 1/n_features. "scale" is 1/(n_features times the variance of
+        X), or 1 where the variance is 0, as in scikit-learn.
+    degree : int, default 3
+        Of "poly". Raykar's quadratic kernel (x.y + c)^2 has degree 2, gamma 1 and
+        coef0 c.
+    coef0 : float, default 1.0
+        Of "poly"; it must be at least 0, so that the kernel is positive semidefinite.
+    method : "auto", "exact" or "nystroem", default "auto"
+        The landmarks: every training row, or a sample of them. "auto" is "exact" up to 2,000
+        training rows (or up to `n_components` of them, where that is given), "nystroem" beyond.
+    n_components : int or None, default None
+        The number of landmarks of "nystroem", at most n_rows; None is 500, or all rows if there are
+        fewer. Must be None with "exact".
+    random_state : int, RandomState or None, default None
+        Seeds the sample of landmarks; None is the ranker's seed, or else a fixed one.
 
     Attributes
     ----------
-    function : "rbf", "poly", "precomputed" or callable
-        A callable takes matrices of shapes (a, n_features) and (b, n_features) and returns the
-        (a, b) matrix of kernel values; it is called on tiles of 64 rows. With "precomputed", rows
-        are rows of the kernel matrix: k(x, every training row).
-    gamma : float, "scale" or None
-        The gamma of rbf and poly, as in scikit-learn: None is 1/n_features, "scale" is
-        1/(n_features times the variance of X), or 1 where the variance is 0.
-    degree : int
-        The degree of poly, at least 1.
-    coef0 : float
-        The constant of poly, at least 0, so that the kernel is positive semidefinite.
+    n_components_ : int
+        The number of features: the rank of the landmarks' kernel matrix.
+    method_ : "exact" or "nystroem"
+        The method in use.
+    gamma_ : float or None
+        The gamma in use.
+    landmarks_ : ndarray or CSR matrix of shape (n_landmarks, n_features), or ndarray of int64
+        Rows of X, of its dtype; with "precomputed" their numbers.
+    projection_ : ndarray of shape (n_landmarks, n_components_)
+        U diag(lambda)^(-1/2).
+    eigenvalues_ : ndarray of shape (n_components_,)
+        lambda, descending.
+    tolerance_ : float
+        Between landmarks, inner products differ from k by at most this, apart from rounding:
+        eigenvalues up to it were dropped (see `pairrank.kernels.spectrum.spectrum_of`).
+    n_features_in_ : int
+        The number of features of X.
 
-    Raises
-    ------
-    PairrankError
-        If the kernel is unknown or a parameter is out of range.
+    Notes
+    -----
+    With b landmarks, fitting costs b^2 kernel values and O(b^3), and memory 3 b^2 numbers ("exact":
+    b = n_rows); features cost b kernel values and O(b n_components_) per row. Rows are transformed
+    in blocks, which need about 50 MB in addition to the result. Symmetry and eigenvalues are
+    checked between landmarks only. float32 rows give float32 features, computed in float64.
+
+    References
+    ----------
+    C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines", NIPS 13,
+    2001.
 
     Examples
     --------
-    >>> Kernel("poly", gamma=1.0, degree=2).columns(np.eye(2))(np.array([[1.0, 2.0]]))
-    array([[4., 9.]])
+    >>> from pairrank import Kernel
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> Z = Kernel("rbf", gamma=0.5).fit(X).transform(X)
+    >>> (Z @ Z.T).round(3)
+    array([[1.   , 0.607, 0.011],
+           [0.607, 1.   , 0.135],
+           [0.011, 0.135, 1.   ]])
     """
 
-    function: str | Callable[[Any, Any], Any]
-    gamma: float | str | None = None
-    degree: int = 3
-    coef0: float = 1.0
+    def __init__(
+        self,
+        function: Literal["rbf", "poly", "precomputed"] | Callable[[Any, Any], Any] = "rbf",
+        *,
+        gamma: float | Literal["scale"] | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        method: Literal["auto", "exact", "nystroem"] = "auto",
+        n_components: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.function = function
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.method = method
+        self.n_components = n_components
+        self.random_state = random_state
 
-    def __post_init__(self) -> None:
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether the input is rows of the kernel matrix."""
+        return isinstance(self.function, str) and self.function == "precomputed"
+
+    def check(self) -> None:
+        """Raise a PairrankError if the kernel is unknown or a parameter is out of range."""
         if not callable(self.function):
             if isinstance(self.function, str) and self.function == "linear":
                 raise PairrankError(
@@ -78,16 +156,134 @@ class Kernel:
             validation.check_number(self.gamma, "gamma")
         validation.check_number(self.degree, "degree", low=1, inclusive=True, integer=True)
         validation.check_number(self.coef0, "coef0", inclusive=True)
+        validation.check_choices(self)
+        size = self.n_components
+        if size is not None:
+            validation.check_number(size, "n_components", low=1, inclusive=True, integer=True)
+            if self.method == "exact":
+                raise PairrankError(
+                    f'n_components = {size} with method="exact", which uses every row: leave it '
+                    'None, or use "auto" or "nystroem"'
+                )
 
-    @property
-    def is_precomputed(self) -> bool:
-        """Whether the input is rows of the kernel matrix."""
-        return isinstance(self.function, str) and self.function == "precomputed"
+    def fit(self, X: Any) -> Self:
+        """Choose the landmarks and decompose their kernel matrix.
 
-    def resolved(self, X: Any) -> Kernel:
-        """Return the kernel with its gamma as a number, chosen from the training rows; O(size)."""
+        Raises a PairrankError if the kernel matrix is not square, finite, symmetric and positive
+        semidefinite, a parameter is out of range, or there are fewer rows than landmarks wanted.
+        """
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any) -> NDArray[Any]:
+        """Fit and return `transform` of the training rows, at no further cost for "exact"."""
+        spectrum = self._learn(X)
+        if self.method_ == "nystroem":
+            return self.transform(X)
+        features = spectrum.vectors * np.sqrt(spectrum.eigenvalues)
+        with np.errstate(over="ignore"):
+            features = features.astype(X.dtype, copy=False)
+        _check_finite(features, 0)
+        return features
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the features of rows, (n_rows, n_components_), float32 where X is, else float64.
+
+        Raises a PairrankError if a kernel value is not finite, or X has other features than the
+        training rows.
+        """
+        features = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
+        for rows, values in self._blocks(X):
+            with np.errstate(over="ignore", invalid="ignore"):
+                features[rows] = values @ self.projection_
+            _check_finite(features[rows], rows.start)
+        return features
+
+    def scores(self, X: Any, coef: FloatArray) -> FloatArray:
+        """Return transform(X) @ coef, float64, as sum of alpha_i k(x, l_i), without the features.
+
+        Costs one kernel value per row and landmark.
+        """
+        result = np.empty(X.shape[0])
+        weights = Design(self.projection_).scores(coef)
+        for rows, values in self._blocks(X):
+            result[rows] = Design(values).scores(weights)
+        return result
+
+    def saved_params(self) -> dict[str, Any]:
+        """Return the plain values that a model file stores in addition to `arrays`.
+
+        Raises a PairrankError if the kernel is a callable: a model file holds no code.
+        """
+        if callable(self.function):
+            raise PairrankError(
+                f"the kernel is a callable, {self.function!r}; a model file holds no code, so it "
+                "cannot be saved: use a kernel by name, or pickle the estimator"
+            )
+        return {
+            "function": self.function,
+            "gamma": self.gamma_,
+            "degree": int(self.degree),
+            "coef0": float(self.coef0),
+            "method": self.method_,
+            "tolerance": self.tolerance_,
+            "n_features": self.n_features_in_,
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fitted arrays by name; CSR landmarks as their three parts."""
+        return {
+            **landmarks_to_arrays(self.landmarks_),
+            "projection": self.projection_,
+            "eigenvalues": self.eigenvalues_,
+        }
+
+    @classmethod
+    def from_arrays(cls, params: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the fitted kernel of its `saved_params()` and `arrays()`; others are ignored.
+
+        Raises a PairrankError if something is missing or shapes do not fit.
+        """
+        try:
+            names = ("function", "gamma", "degree", "coef0", "method")
+            kernel = cls(**{name: params[name] for name in names})
+            kernel.check()
+            kernel.method_ = params["method"]
+            kernel.tolerance_ = float(params["tolerance"])
+            kernel.n_features_in_ = int(params["n_features"])
+            kernel.projection_ = np.ascontiguousarray(arrays["projection"], dtype=np.float64)
+            kernel.eigenvalues_ = np.asarray(arrays["eigenvalues"], dtype=np.float64)
+            kernel.landmarks_ = landmarks_from_arrays(arrays, kernel.n_features_in_)
+        except (KeyError, TypeError, ValueError) as error:
+            raise PairrankError(f"these are not the arrays of a Kernel: {error}") from None
+        kernel.gamma_ = params["gamma"]
+        kernel._check_shapes()
+        return kernel
+
+    def _learn(self, X: Any) -> Spectrum:
+        """Fit, and return the spectrum of the landmarks' kernel matrix."""
+        self.check()
+        n_rows, self.n_features_in_ = X.shape
+        if self.is_precomputed and n_rows != self.n_features_in_:
+            raise PairrankError(
+                f'kernel="precomputed" takes the square kernel matrix of the training rows, got '
+                f"shape {X.shape}; give k(training, training) to fit, k(rows, training) to predict"
+            )
+        self.method_, n_landmarks = plan_landmarks(self.method, self.n_components, n_rows)
+        self.gamma_ = self._resolved_gamma(X)
+        chosen = sample_landmarks(n_rows, n_landmarks, self.random_state)
+        rows = X if n_landmarks == n_rows else X[chosen]
+        self.landmarks_ = chosen if self.is_precomputed else (rows.copy() if rows is X else rows)
+        spectrum = spectrum_of(*self._kernel_matrix(rows, chosen))
+        self.eigenvalues_ = spectrum.eigenvalues
+        self.projection_ = spectrum.vectors / np.sqrt(spectrum.eigenvalues)
+        self.tolerance_ = spectrum.tolerance
+        return spectrum
+
+    def _resolved_gamma(self, X: Any) -> float | None:
+        """Return gamma as a number, chosen from the training rows; O(size)."""
         if self.function not in ("rbf", "poly"):
-            return self
+            return None
         gamma = self.gamma
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if gamma is None:
@@ -100,85 +296,63 @@ class Kernel:
                 f'gamma="scale" is {gamma} on these rows: X is too large or too small in size; '
                 "scale its features, or give gamma as a number"
             )
-        return replace(self, gamma=float(gamma), degree=int(self.degree), coef0=float(self.coef0))
+        return float(gamma)
 
-    def columns(self, landmarks: Any) -> KernelColumns:
-        """Return the kernel's columns at the landmarks, rows or (precomputed) their numbers."""
-        return KernelColumns(self, landmarks)
+    @property
+    def n_components_(self) -> int:
+        """The number of features."""
+        return int(self.projection_.shape[1])
 
+    def _kernel_matrix(self, rows: Any, chosen: NDArray[np.int64]) -> tuple[FloatArray, float]:
+        """Return the landmarks' kernel matrix in float64, and its relative rounding error."""
+        matrix = np.empty((chosen.size, chosen.size))
+        precision = float(np.finfo(np.float64).eps)
+        for block, values in self._blocks(rows):
+            matrix[block] = values
+            precision = max(precision, float(np.finfo(values.dtype).eps))
+        return matrix, precision
 
-class KernelColumns:
-    """The columns k(., landmarks) of a kernel matrix, called with rows; an error if not finite.
-
-    "rbf" and "poly" are computed in float64 for any dtype. Squared distances of dense rows are sums
-    of squared differences, which lose no digits to an offset; those of CSR rows come from inner
-    products. A function is called on tiles of a fixed number of rows, the last one filled up with
-    copies of its last row, so that no value depends on the number of rows.
-
-    `landmarks` are rows, an ndarray or CSR matrix (n_landmarks, n_features), or the numbers of
-    columns of a precomputed matrix. The kernel's gamma is a number; None is 1/n_features. A call
-    with a rows costs O(a n_landmarks n_features), or O(n_landmarks non-zeros).
-    """
-
-    def __init__(self, kernel: Kernel, landmarks: Any) -> None:
-        self.kernel, self.landmarks = kernel, landmarks
-        self.n_landmarks = landmarks.shape[0]
-
-    def __call__(self, X: Any, first: int = 0) -> NDArray[Any]:
-        """Return the values of rows, (n_rows, n_landmarks); errors count rows from `first`."""
-        with np.errstate(all="ignore"):
-            values = self._evaluate(X)
-        finite = np.isfinite(values)
-        if not finite.all():
-            row, column = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield blocks of rows with their kernel values at the landmarks."""
+        if X.shape[1] != self.n_features_in_:
             raise PairrankError(
-                f"the kernel of row {first + row} with landmark {column} is {values[row, column]}: "
-                "kernel values must be finite; scale the features, or correct the kernel"
+                f"X has {X.shape[1]} features, but the kernel's landmarks have "
+                f"{self.n_features_in_}; give rows like the training rows"
             )
-        return values
+        columns = KernelColumns(self, self.gamma_, self.landmarks_)
+        n_landmarks = columns.n_landmarks
+        in_full = not (sparse.issparse(X) and sparse.issparse(self.landmarks_))
+        step = max(1, _BLOCK_ENTRIES // max(n_landmarks, X.shape[1] if in_full else 1))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, min(start + step, X.shape[0]))
+            yield rows, columns(X[rows], first=start)
 
-    def _evaluate(self, X: Any) -> NDArray[Any]:
-        function = self.kernel.function
-        if self.kernel.is_precomputed:
-            whole = self.n_landmarks == X.shape[1]
-            return _dense(X if whole else X[:, self.landmarks])
-        if callable(function):
-            return self._called(function, X)
-        gamma = 1.0 / X.shape[1] if self.kernel.gamma is None else float(self.kernel.gamma)
-        X, landmarks = (rows.astype(np.float64, copy=False) for rows in (X, self.landmarks))
-        if function == "poly":
-            return self._called(functools.partial(self._polynomial, gamma), X)
-        if sparse.issparse(X) and sparse.issparse(landmarks):
-            return np.asarray(pairwise.rbf_kernel(X, landmarks, gamma))
-        return np.exp(-gamma * distance.cdist(_dense(X), _dense(landmarks), "sqeuclidean"))
-
-    def _polynomial(self, gamma: float, X: Any, landmarks: Any) -> NDArray[Any]:
-        landmarks = landmarks.astype(np.float64, copy=False)
-        degree, coef0 = float(self.kernel.degree), float(self.kernel.coef0)
-        return np.asarray(pairwise.polynomial_kernel(X, landmarks, degree, gamma, coef0))
-
-    def _called(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
-        """Return a function's values, tile by tile."""
-        tiles = [np.empty((0, self.n_landmarks))]
-        for start in range(0, X.shape[0], _TILE_ROWS):
-            rows = np.arange(start, start + _TILE_ROWS)
-            tiles.append(self._tile(function, X[np.minimum(rows, X.shape[0] - 1)]))
-        return np.concatenate(tiles)[: X.shape[0]]
-
-    def _tile(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
-        values = _dense(function(X, self.landmarks))
-        wanted = (X.shape[0], self.n_landmarks)
-        if values.shape != wanted or values.dtype.kind not in "fiub":
+    def _check_shapes(self) -> None:
+        """Raise a PairrankError where the shapes of arrays do not match."""
+        n_features = self.n_features_in_
+        wide = n_features if self.landmarks_.ndim == 2 else None
+        fits = (
+            self.projection_.ndim == 2
+            and self.landmarks_.shape[0] == self.projection_.shape[0]
+            and self.eigenvalues_.shape == self.projection_.shape[1:]
+            and (wide is None) == self.is_precomputed
+            and (self.landmarks_.shape[1] == wide if wide else self.landmarks_.max() < n_features)
+        )
+        if not fits:
             raise PairrankError(
-                f"the kernel returned {values.dtype} of shape {values.shape} for {wanted[0]} and "
-                f"{wanted[1]} rows; a callable k(X, Y) returns the matrix of numbers, one row for "
-                "each row of X, one column for each row of Y"
+                "these are not the arrays of a Kernel: landmarks of shape "
+                f"{self.landmarks_.shape}, projection of shape {self.projection_.shape}"
             )
-        return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _dense(matrix: Any) -> NDArray[Any]:
-    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+def _check_finite(features: NDArray[Any], first: int) -> None:
+    """Raise a PairrankError that names a row whose features overflow."""
+    finite = np.isfinite(features).all(axis=1)
+    if not finite.all():
+        raise PairrankError(
+            f"the kernel's features of row {first + int(np.argmin(finite))} overflow "
+            f"{features.dtype}; scale X, or give it in float64"
+        )
 
 
 def _variance(X: Any) -> float:

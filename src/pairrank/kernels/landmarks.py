@@ -19,7 +19,7 @@ DEFAULT_COMPONENTS = 500
 _CSR_PARTS = ("data", "indices", "indptr")
 
 
-def plan_landmarks(kernel_features: str, n_components: int | None, n_rows: int) -> tuple[str, int]:
+def plan_landmarks(method: str, n_components: int | None, n_rows: int) -> tuple[str, int]:
     """Return "exact" or "nystroem", and the number of landmarks.
 
     Raises a PairrankError if more landmarks are asked for than there are rows.
@@ -30,14 +30,14 @@ def plan_landmarks(kernel_features: str, n_components: int | None, n_rows: int) 
     (('exact', 2000), ('nystroem', 500))
     """
     at_most = EXACT_UP_TO if n_components is None else n_components
-    if kernel_features == "exact" or (kernel_features == "auto" and n_rows <= at_most):
+    if method == "exact" or (method == "auto" and n_rows <= at_most):
         return "exact", n_rows
     if n_components is None:
         return "nystroem", min(DEFAULT_COMPONENTS, n_rows)
     if n_components > n_rows:
         raise PairrankError(
             f"n_components = {n_components} is more than the {n_rows} training rows: use at most "
-            'n_rows, or kernel_features="auto", which then uses all rows'
+            'n_rows, or method="auto", which then uses all rows'
         )
     return "nystroem", n_components
 

@@ -43,7 +43,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
     validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     n_rows_, n_queries_, n_ties_
-    feature_map_, n_features_in_, feature_names_in_
+    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -97,7 +97,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
     validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     n_rows_, n_queries_, n_ties_
-    feature_map_, n_features_in_, feature_names_in_
+    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

@@ -16,11 +16,14 @@ from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
-from pairrank.model_selection._outcome import Predicted
-from pairrank.model_selection._search import Fold, SearchedRanker, folds_of
+from pairrank.model_selection._search import Fold, Predicted, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
-from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
+from pairrank.model_selection.rls_left_out import (
+    Spectrum,
+    leave_comparison_out,
+    leave_pair_out,
+    leave_query_out,
+)
 from pairrank.model_selection.scorers import (
     get_query_scorer,
     requested,
@@ -81,7 +84,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     n_rows_, n_queries_, n_ties_
-    feature_map_, n_features_in_, feature_names_in_
+    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -121,7 +124,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         scorer = self._scorer(method, rows.y)
         _require_pairs(rows)
         features = self._learnt_features(rows.X)
-        self.__dict__.pop("feature_map_", None)  # the ranker of the best alpha has its own
+        self.__dict__.pop("kernel_", None)  # the ranker of the best alpha has its own
         spectrum = Spectrum(least_squares(rows._replace(X=features)))
         self.cv_ = method
         if not isinstance(method, str):

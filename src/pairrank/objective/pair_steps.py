@@ -25,13 +25,13 @@ class StepRule:
 
     The objective per unit of pair weight is ratio/2 \|w\|^2 + the mean loss. Step t = 1, 2, ... has
     the length 1/(ratio t) if `schedule` is "pegasos" (Shalev-Shwartz et al. 2011), or
-    eta0/sqrt(1 + t/1000) if it is "sgd". `eta0` None is 1/(curvature * mean square of the
+    eta0/sqrt(1 + t/1000) if it is "invscaling". `eta0` None is 1/(curvature * mean square of the
     differences of rows); the hinge's curvature counts as 1. `average` gives the mean of the weights
     after each step in place of the last ones. Step t counts t^2 in it, so that the last half of the
     steps has 7/8 of the mean (Shamir & Zhang 2013).
     """
 
-    schedule: Literal["sgd", "pegasos"] = "sgd"
+    schedule: Literal["invscaling", "pegasos"] = "invscaling"
     eta0: float | None = None
     average: bool = True
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import count_pairs, query_of_groups
-from pairrank.preferences.ordering import scattered
+from pairrank.preferences._codes import count_pairs, query_of_groups, scattered
 
 IntArray = NDArray[np.int64]
 Links = tuple[IntArray, IntArray, IntArray, IntArray]

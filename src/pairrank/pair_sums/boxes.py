@@ -99,11 +99,7 @@ class LevelBoxes(ABC):
         except OutOfRangeError:
             return None
 
-    def moments(self, placed: Boxes, weight: list[FloatArray]) -> Moments:
-        """Return the moments of placed rows for the weights of each side."""
-        return placed.moments(*weight)
-
-    def summary(self, index: int, rows: Any) -> BoxMoments:
+    def summary(self, rows: Any) -> BoxMoments:
         """Return the moments of a block's rows; O(rows)."""
         coded = self.coded(rows)
         return BoxMoments.of(self, self.placed(1, coded), coded.weight)
@@ -164,7 +160,7 @@ class BoxMoments:
     @classmethod
     def of(cls, owner: LevelBoxes, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
         """Return the moments of placed rows for the weights of each side."""
-        found = None if placed is None else owner.moments(placed, weight)
+        found = None if placed is None else placed.moments(*weight)
         return cls(found, owner.most_moments)._checked()
 
     def merged(self, other: BoxMoments) -> BoxMoments:
@@ -192,7 +188,7 @@ class BoxTable:
         """Bound on the sum of the errors of the rows' gradients."""
         return 2.0 * self.error
 
-    def gradient(self, index: int, rows: Any) -> FloatArray:
+    def entries(self, rows: Any) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         return _sums_at(self.made_by, 1, rows, self.series)
 
@@ -227,9 +223,9 @@ class BoxDerivative:
     made_by: LevelBoxes
     order: int
 
-    def summary(self, index: int, rows: Any, values: FloatArray) -> BoxValues:
+    def summary(self, rows: Any) -> BoxValues:
         """Return the moments of these rows and of their values, less a mean of the block's."""
-        owner, coded = self.made_by, self.made_by.coded(rows)
+        values, owner, coded = rows.values, self.made_by, self.made_by.coded(rows)
         placed, shift = owner.placed(self.order, coded), float(values.mean())
         moved = values - shift
         of_values = [side * moved if side.size else moved for side in coded.weight]
@@ -255,14 +251,14 @@ class BoxProduct:
     one: Moments | None
     less: Moments | None
 
-    def product(self, index: int, rows: Any, values: FloatArray) -> FloatArray:
-        """Return the rows' entries; O(rows)."""
+    def entries(self, rows: Any) -> FloatArray:
+        """Return the rows' products; O(rows)."""
         one, less = (
             _sums_at(self.made_by, self.order, rows, series) for series in (self.one, self.less)
         )
-        return one * (values - self.shift) - less
+        return one * (rows.values - self.shift) - less
 
-    def diagonal(self, index: int, rows: Any) -> FloatArray:
+    def diagonal(self, rows: Any) -> FloatArray:
         """Return the rows' sums of k."""
         return _sums_at(self.made_by, self.order, rows, self.one)
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from pairrank import (
     ConvexHullRanker,
+    Kernel,
     MPRank,
     PairwiseRanker,
     RankBoost,
@@ -52,16 +53,17 @@ def test_a_search_has_the_parameters_of_its_ranker(search, ranker, strength):
     assert {"cv", "scoring", "kernel", "random_state"} <= set(own)
     for name in set(own) & set(inner):
         assert own[name].default == inner[name].default
-    assert get_type_hints(search.__init__)["degree"] is int
-    changed = search([1.0], cv=3, degree=2)
-    assert changed.get_params() == {
+    assert get_type_hints(search.__init__)["random_state"] == int | np.random.RandomState | None
+    kernel = Kernel("poly", degree=2)
+    changed = search([1.0], cv=3, kernel=kernel)
+    assert changed.get_params(deep=False) == {
         **search().get_params(),
         f"{strength}s": [1.0],
         "cv": 3,
-        "degree": 2,
+        "kernel": kernel,
     }
-    assert clone(changed.set_params(gamma=0.5)).gamma == 0.5
-    assert pickle.loads(pickle.dumps(changed)).get_params() == changed.get_params()
+    assert clone(changed.set_params(kernel__gamma=0.5)).kernel.gamma == 0.5
+    assert repr(pickle.loads(pickle.dumps(changed))) == repr(changed)
     with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
         search(depth=3)
     with pytest.raises(TypeError, match="positional arguments"):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pairrank import Kernel
 from pairrank.exceptions import PairrankError
-from pairrank.kernels import FeatureMap
 
 
 def rbf(X, Y, gamma=0.3):
@@ -31,63 +31,63 @@ def rows_of(n_rows, n_features=4, seed=0):
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change):
-    features = FeatureMap("rbf").fit(rows_of(20))
+    features = Kernel("rbf").fit(rows_of(20))
     arrays = {**features.arrays(), **change}
     arrays = {name: array for name, array in arrays.items() if array is not None}
-    with pytest.raises(PairrankError, match="not the arrays of a FeatureMap"):
-        FeatureMap.from_arrays(features.params(), arrays)
+    with pytest.raises(PairrankError, match="not the arrays of a Kernel"):
+        Kernel.from_arrays(features.saved_params(), arrays)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kernel": "gaussian"}, "kernel .* must be one of 'rbf', 'poly', 'precomputed'"),
-        ({"kernel": "linear"}, "use kernel=None"),
-        ({"kernel": None}, "kernel .* must be one of"),
-        ({"kernel": ["rbf"]}, "kernel .* must be one of"),
-        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be greater than 0"),
-        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be"),
-        ({"kernel": "rbf", "gamma": np.nan}, "gamma must be"),
-        ({"kernel": "rbf", "gamma": "wide"}, 'a number, "scale" or None'),
-        ({"kernel": "poly", "degree": 0}, "degree must be at least 1"),
-        ({"kernel": "poly", "degree": 1.5}, "degree must be"),
-        ({"kernel": "poly", "coef0": -1.0}, "coef0 must be"),
-        ({"kernel": "rbf", "kernel_features": "fourier"}, "kernel_features must be one of"),
-        ({"kernel": "rbf", "n_components": 0}, "n_components must be"),
-        ({"kernel": "rbf", "n_components": 2.5}, "n_components must be"),
-        ({"kernel": "rbf", "n_components": 5, "kernel_features": "exact"}, "leave it None"),
+        ({"function": "gaussian"}, "kernel .* must be one of 'rbf', 'poly', 'precomputed'"),
+        ({"function": "linear"}, "use kernel=None"),
+        ({"function": None}, "kernel .* must be one of"),
+        ({"function": ["rbf"]}, "kernel .* must be one of"),
+        ({"function": "rbf", "gamma": 0.0}, "gamma must be greater than 0"),
+        ({"function": "rbf", "gamma": -1.0}, "gamma must be"),
+        ({"function": "rbf", "gamma": np.nan}, "gamma must be"),
+        ({"function": "rbf", "gamma": "wide"}, 'a number, "scale" or None'),
+        ({"function": "poly", "degree": 0}, "degree must be at least 1"),
+        ({"function": "poly", "degree": 1.5}, "degree must be"),
+        ({"function": "poly", "coef0": -1.0}, "coef0 must be"),
+        ({"function": "rbf", "method": "fourier"}, "method must be one of"),
+        ({"function": "rbf", "n_components": 0}, "n_components must be"),
+        ({"function": "rbf", "n_components": 2.5}, "n_components must be"),
+        ({"function": "rbf", "n_components": 5, "method": "exact"}, "leave it None"),
     ],
 )
 def test_wrong_parameters_are_refused(parameters, message):
     with pytest.raises(PairrankError, match=message):
-        FeatureMap(**parameters)
+        Kernel(**parameters).fit(rows_of(20))
 
 
 def test_more_landmarks_than_rows_are_refused():
-    features = FeatureMap("rbf", kernel_features="nystroem", n_components=21)
+    features = Kernel("rbf", method="nystroem", n_components=21)
     with pytest.raises(PairrankError, match="more than the 20 training rows"):
         features.fit(rows_of(20))
 
 
 def test_a_precomputed_matrix_must_be_square():
     with pytest.raises(PairrankError, match=r"square kernel matrix.*\(20, 4\)"):
-        FeatureMap("precomputed").fit(rows_of(20))
+        Kernel("precomputed").fit(rows_of(20))
 
 
 def test_a_matrix_with_negative_eigenvalues_is_refused():
     matrix = np.diag([3.0, 2.0, -0.25])
     with pytest.raises(PairrankError, match=r"from -0\.25 to 3;.* add at least 0\.25 to"):
-        FeatureMap("precomputed").fit(matrix)
+        Kernel("precomputed").fit(matrix)
     with pytest.raises(PairrankError, match="not positive semidefinite"):
-        FeatureMap(lambda X, Y: -np.abs(X[:, :1] - Y[:, :1].T)).fit(rows_of(300))
+        Kernel(lambda X, Y: -np.abs(X[:, :1] - Y[:, :1].T)).fit(rows_of(300))
 
 
 def test_rounding_below_zero_is_forgiven_and_dropped():
-    features = FeatureMap("precomputed").fit(np.diag([1.0, 1e-9, -2e-9]))
+    features = Kernel("precomputed").fit(np.diag([1.0, 1e-9, -2e-9]))
     assert features.n_components_ == 1
     assert features.tolerance_ == pytest.approx(2e-9)
     matrix = rbf(rows_of(50), rows_of(50)).astype(np.float32)
-    Z = FeatureMap("precomputed").fit_transform(matrix)
+    Z = Kernel("precomputed").fit_transform(matrix)
     assert Z.dtype == np.float32
     np.testing.assert_allclose(Z @ Z.T, matrix, atol=1e-4)
 
@@ -97,7 +97,7 @@ def test_a_matrix_that_is_not_symmetric_is_refused(at):
     matrix = np.eye(300)
     matrix[at] = 0.5
     with pytest.raises(PairrankError, match="not symmetric") as caught:
-        FeatureMap("precomputed").fit(matrix)
+        Kernel("precomputed").fit(matrix)
     low, high = sorted(at)
     assert f"row {low}" in str(caught.value)
     assert f"row {high}" in str(caught.value)
@@ -105,7 +105,7 @@ def test_a_matrix_that_is_not_symmetric_is_refused(at):
 
 def test_a_kernel_of_zeros_is_refused():
     with pytest.raises(PairrankError, match="zero between all rows"):
-        FeatureMap("poly", coef0=0.0).fit(np.zeros((5, 3)))
+        Kernel("poly", coef0=0.0).fit(np.zeros((5, 3)))
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_values_that_overflow_are_refused(kernel, form):
     X = rows_of(6)
     X[4, 1] = 1e200
     with pytest.raises(PairrankError, match=r"kernel of row \d with landmark \d is (-?inf|nan)"):
-        FeatureMap(kernel).fit(form(X))
+        Kernel(kernel).fit(form(X))
 
 
 def test_features_that_overflow_float32_are_refused():
     X = rows_of(10).astype(np.float32)
-    features = FeatureMap("poly").fit(X)
+    features = Kernel("poly").fit(X)
     X[7] = 1e15
     with pytest.raises(PairrankError, match="row 7 overflow float32"):
         features.transform(X)
@@ -139,10 +139,10 @@ def test_features_that_overflow_float32_are_refused():
 )
 def test_a_callable_that_returns_no_matrix_of_numbers_is_refused(kernel, message):
     with pytest.raises(PairrankError, match=message):
-        FeatureMap(kernel).fit(rows_of(20))
+        Kernel(kernel).fit(rows_of(20))
 
 
 def test_rows_with_other_features_are_refused():
-    features = FeatureMap("rbf").fit(rows_of(20))
+    features = Kernel("rbf").fit(rows_of(20))
     with pytest.raises(PairrankError, match=r"X has 3 features, but .* have 4"):
         features.transform(rows_of(5, 3))

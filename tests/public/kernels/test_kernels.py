@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
 from model_records import ModelRecord, read_model, write_model
+from pairrank import Kernel
 from pairrank.exceptions import PairrankError
-from pairrank.kernels import FeatureMap
 
 pytestmark = pytest.mark.numeric
 
@@ -33,9 +33,9 @@ def laplacian(X, Y):
 
 
 KERNELS = {
-    "rbf": ({"kernel": "rbf", "gamma": 0.3}, rbf),
-    "poly": ({"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 2.0}, quadratic),
-    "callable": ({"kernel": laplacian}, laplacian),
+    "rbf": ({"function": "rbf", "gamma": 0.3}, rbf),
+    "poly": ({"function": "poly", "gamma": 1.0, "degree": 2, "coef0": 2.0}, quadratic),
+    "callable": ({"function": laplacian}, laplacian),
 }
 NAMED = ("rbf", "poly")
 
@@ -53,7 +53,7 @@ def assert_gram(first, second, expected, tolerance=1e-10):
 def test_exact_features_have_the_kernel_as_inner_products(name):
     parameters, kernel = KERNELS[name]
     X, others = rows_of(70), rows_of(25, seed=1)
-    features = FeatureMap(**parameters, kernel_features="exact").fit(X)
+    features = Kernel(**parameters, method="exact").fit(X)
     assert features.method_ == "exact"
     assert_gram(features.transform(X), features.transform(X), kernel(X, X))
     assert_gram(features.transform(others), features.transform(X), kernel(others, X))
@@ -69,7 +69,7 @@ def test_exact_features_hold_with_equal_rows_and_few_features(seed, n_rows, n_fe
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, n_features))[generator.integers(0, n_rows, n_rows)]
     parameters, kernel = KERNELS[name]
-    features = FeatureMap(**parameters, kernel_features="exact")
+    features = Kernel(**parameters, method="exact")
     Z = features.fit_transform(X)
     assert_gram(Z, Z, kernel(X, X))
     assert Z.shape == (n_rows, features.n_components_)
@@ -85,21 +85,21 @@ def test_exact_features_hold_with_equal_rows_and_few_features(seed, n_rows, n_fe
 @pytest.mark.parametrize("how", ["exact", "nystroem"])
 def test_fitting_and_transforming_at_once_gives_the_same(name, how):
     X = rows_of(60)
-    features = FeatureMap(**KERNELS[name][0], kernel_features=how)
+    features = Kernel(**KERNELS[name][0], method=how)
     np.testing.assert_allclose(features.fit_transform(X), features.transform(X), atol=1e-9)
 
 
 def test_singular_kernels_lose_the_directions_that_are_nothing():
     X = np.repeat(rows_of(8), 5, axis=0)
-    assert FeatureMap("rbf", gamma=0.3).fit(X).n_components_ == 8
+    assert Kernel("rbf", gamma=0.3).fit(X).n_components_ == 8
     quadratic_rank = 15  # of the products of 4 features and a constant, two by two
-    features = FeatureMap(**KERNELS["poly"][0]).fit(rows_of(100))
+    features = Kernel(**KERNELS["poly"][0]).fit(rows_of(100))
     assert features.n_components_ == quadratic_rank
 
 
 def test_nystroem_is_exact_between_landmarks():
     X = rows_of(300)
-    features = FeatureMap("rbf", gamma=0.3, kernel_features="nystroem", n_components=40).fit(X)
+    features = Kernel("rbf", gamma=0.3, method="nystroem", n_components=40).fit(X)
     chosen = features.landmarks_
     assert chosen.shape == (40, 4)
     assert np.unique(chosen, axis=0).shape[0] == 40
@@ -113,7 +113,7 @@ def test_nystroem_comes_nearer_with_more_landmarks_and_never_above():
     true = rbf(X, X)
     errors = []
     for n_components in (5, 20, 80, 320):
-        features = FeatureMap("rbf", gamma=0.3, kernel_features="nystroem", random_state=3)
+        features = Kernel("rbf", gamma=0.3, method="nystroem", random_state=3)
         features.n_components = n_components
         Z = features.fit_transform(X)
         assert (np.square(Z).sum(axis=1) <= 1 + 1e-9).all()
@@ -123,7 +123,7 @@ def test_nystroem_comes_nearer_with_more_landmarks_and_never_above():
 
 def test_nystroem_agrees_with_scikit_learn_on_the_same_landmarks():
     X = rows_of(120)
-    features = FeatureMap("rbf", gamma=0.3, kernel_features="nystroem", n_components=30).fit(X)
+    features = Kernel("rbf", gamma=0.3, method="nystroem", n_components=30).fit(X)
     theirs = Nystroem(gamma=0.3, n_components=30).fit(features.landmarks_).transform(X)
     Z = features.transform(X)
     assert_gram(Z, Z, theirs @ theirs.T, 1e-8)
@@ -132,7 +132,7 @@ def test_nystroem_agrees_with_scikit_learn_on_the_same_landmarks():
 def test_a_kernel_of_low_rank_is_exact_from_few_landmarks():
     X = rows_of(500)
     parameters, kernel = KERNELS["poly"]
-    features = FeatureMap(**parameters, kernel_features="nystroem", n_components=40)
+    features = Kernel(**parameters, method="nystroem", n_components=40)
     Z = features.fit_transform(X)
     assert features.n_components_ == 15
     assert_gram(Z, Z, kernel(X, X))
@@ -142,7 +142,7 @@ def test_landmarks_are_seeded():
     X = rows_of(100)
 
     def chosen(seed):
-        features = FeatureMap("rbf", kernel_features="nystroem", n_components=10, random_state=seed)
+        features = Kernel("rbf", method="nystroem", n_components=10, random_state=seed)
         return features.fit(X).landmarks_
 
     np.testing.assert_array_equal(chosen(None), chosen(None))
@@ -154,8 +154,8 @@ def test_landmarks_are_seeded():
 def test_a_precomputed_matrix_serves_as_rows_do(how):
     X, others = rows_of(60), rows_of(20, seed=1)
     wanted = None if how == "exact" else 25
-    given = FeatureMap("precomputed", kernel_features=how, n_components=wanted)
-    named = FeatureMap("rbf", gamma=0.3, kernel_features=how, n_components=wanted).fit(X)
+    given = Kernel("precomputed", method=how, n_components=wanted)
+    named = Kernel("rbf", gamma=0.3, method=how, n_components=wanted).fit(X)
     Z = given.fit_transform(rbf(X, X))
     assert_gram(Z, Z, named.transform(X) @ named.transform(X).T)
     assert_gram(given.transform(rbf(others, X)), Z, named.transform(others) @ named.transform(X).T)
@@ -166,7 +166,7 @@ def test_a_precomputed_matrix_serves_as_rows_do(how):
 
 def test_a_callable_sees_sparse_rows_and_may_return_a_sparse_matrix():
     X = sparse.random_array((40, 10), density=0.3, random_state=0, format="csr")
-    features = FeatureMap(lambda A, B: A @ B.T, kernel_features="exact")
+    features = Kernel(lambda A, B: A @ B.T, method="exact")
     Z = features.fit_transform(X)
     assert_gram(Z, Z, (X @ X.T).toarray())
 
@@ -176,19 +176,19 @@ def test_a_callable_sees_sparse_rows_and_may_return_a_sparse_matrix():
 def test_float32_rows_give_float32_features(name, how):
     X = rows_of(90).astype(np.float32)
     parameters, kernel = KERNELS[name]
-    features = FeatureMap(**parameters, kernel_features=how)
+    features = Kernel(**parameters, method=how)
     Z = features.fit_transform(X)
     assert Z.dtype == features.transform(X).dtype == features.landmarks_.dtype == np.float32
     assert_gram(Z.astype(np.float64), Z.astype(np.float64), kernel(X, X), 1e-5)
     if name in NAMED:  # computed in float64
-        wide = FeatureMap(**parameters, kernel_features=how).fit(X.astype(np.float64))
+        wide = Kernel(**parameters, method=how).fit(X.astype(np.float64))
         assert features.tolerance_ == wide.tolerance_
 
 
 def test_an_offset_costs_rbf_no_digits():
     X = rows_of(60)
-    plain = FeatureMap("rbf", gamma=0.3).fit(X)
-    offset = FeatureMap("rbf", gamma=0.3).fit(X + 2.0**30)
+    plain = Kernel("rbf", gamma=0.3).fit(X)
+    offset = Kernel("rbf", gamma=0.3).fit(X + 2.0**30)
     moved = (X + 2.0**30) - 2.0**30
     Z = offset.transform(X + 2.0**30)
     assert_gram(Z, Z, rbf(moved, moved))
@@ -198,7 +198,7 @@ def test_an_offset_costs_rbf_no_digits():
 @pytest.mark.parametrize("name", KERNELS)
 def test_scores_are_those_of_the_features(name):
     X = rows_of(300)
-    features = FeatureMap(**KERNELS[name][0], kernel_features="nystroem", n_components=50).fit(X)
+    features = Kernel(**KERNELS[name][0], method="nystroem", n_components=50).fit(X)
     coef = features.projection_.T @ np.random.default_rng(4).normal(size=50)
     scores = features.transform(X) @ coef
     np.testing.assert_allclose(features.scores(X, coef), scores, atol=1e-9 * np.abs(scores).max())
@@ -207,7 +207,7 @@ def test_scores_are_those_of_the_features(name):
 def test_a_transform_needs_little_memory_beside_its_result():
     X = np.zeros((100_000, 2), dtype=np.float32)
     X[:, 0] = np.arange(100_000) / 1e4
-    features = FeatureMap("rbf", gamma=50.0, n_components=100).fit(X)
+    features = Kernel("rbf", gamma=50.0, n_components=100).fit(X)
     tracemalloc.start()
     Z = features.transform(X)
     peak = tracemalloc.get_traced_memory()[1]
@@ -217,13 +217,13 @@ def test_a_transform_needs_little_memory_beside_its_result():
 
 
 def test_empty_input_gives_no_features():
-    features = FeatureMap("rbf").fit(rows_of(10))
+    features = Kernel("rbf").fit(rows_of(10))
     assert features.transform(np.empty((0, 4))).shape == (0, features.n_components_)
 
 
 def test_kernels_stay_what_they_are_when_rows_change_later():
     X = rows_of(20)
-    features = FeatureMap("rbf").fit(X)
+    features = Kernel("rbf").fit(X)
     others = rows_of(5, seed=1)
     before = features.transform(others)
     X[:] = 0.0
@@ -234,17 +234,23 @@ def test_kernels_stay_what_they_are_when_rows_change_later():
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_a_model_file_brings_the_features_back(name, form, tmp_path):
     X = form(rows_of(50))
-    parameters = {"kernel": "precomputed"}
+    parameters = {"function": "precomputed"}
     if name == "precomputed":
         X = form(rbf(rows_of(50), rows_of(50)))
     else:
         parameters = KERNELS[name][0]
-    features = FeatureMap(**parameters, kernel_features="nystroem", n_components=20).fit(X)
-    write_model(tmp_path / "model", ModelRecord("Any", features.params(), features.arrays(), {}))
+    features = Kernel(**parameters, method="nystroem", n_components=20).fit(X)
+    write_model(
+        tmp_path / "model", ModelRecord("Any", features.saved_params(), features.arrays(), {})
+    )
     record = read_model(tmp_path / "model")
-    loaded = FeatureMap.from_arrays(record.params, record.arrays)
+    loaded = Kernel.from_arrays(record.params, record.arrays)
     np.testing.assert_array_equal(loaded.transform(X), features.transform(X))
-    assert loaded.params() == features.params() == json.loads(json.dumps(features.params()))
+    assert (
+        loaded.saved_params()
+        == features.saved_params()
+        == json.loads(json.dumps(features.saved_params()))
+    )
     np.testing.assert_array_equal(
         pickle.loads(pickle.dumps(features)).transform(X), features.transform(X)
     )
@@ -252,9 +258,9 @@ def test_a_model_file_brings_the_features_back(name, form, tmp_path):
 
 def test_a_callable_can_be_pickled_but_not_saved():
     X = rows_of(20)
-    features = FeatureMap(laplacian).fit(X)
+    features = Kernel(laplacian).fit(X)
     np.testing.assert_array_equal(
         pickle.loads(pickle.dumps(features)).transform(X), features.transform(X)
     )
     with pytest.raises(PairrankError, match="holds no code"):
-        features.params()
+        features.saved_params()

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pairrank import MPRank, Pairs, SVRank, stability_bound
+from pairrank import Kernel, MPRank, Pairs, SVRank, stability_bound
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 
 pytestmark = pytest.mark.numeric
@@ -182,7 +182,7 @@ def test_a_kernel_s_rows_are_as_far_as_its_matrix_says():
     K = rbf_kernel(X, gamma=0.1)
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     kappa = np.sqrt(min(K.diagonal().max(), centred.diagonal().max()))
-    by_name = MPRank(kernel="rbf", gamma=0.1).fit(X, y).stability_bound(X, y)
+    by_name = MPRank(kernel=Kernel("rbf", gamma=0.1)).fit(X, y).stability_bound(X, y)
     squares = MPRank(kernel="precomputed").fit(K, y)
     tube = SVRank(kernel="precomputed").fit(K, y)
     for bound in (by_name, squares.stability_bound(K, y), tube.stability_bound(K, y)):

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pairrank import Pairs, QueryKFold, RankRLS, RankRLSCV, load_model
+from pairrank import Kernel, Pairs, QueryKFold, RankRLS, RankRLSCV, load_model
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
 from pairrank.model_selection import make_query_scorer
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.numeric
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
 
-@parametrize_with_checks([RankRLSCV(), RankRLSCV([0.1, 1.0], cv=2)])
+@parametrize_with_checks([RankRLSCV([0.1, 1.0], cv=2)])
 def test_scikit_learns_checks_pass(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -204,7 +204,7 @@ def test_comparisons_are_left_out_one_by_one_by_queries_or_in_folds(judged):
 def test_kernels_are_left_out_as_rows_are(judged):
     X, y, qid = judged
     X, y, qid = X[:60] / [1, 1, 1, 10, 0.1], y[:60], qid[:60]
-    search = RankRLSCV(ALPHAS, kernel="rbf", gamma=0.2).fit(X, y, qid=qid)
+    search = RankRLSCV(ALPHAS, kernel=Kernel("rbf", gamma=0.2)).fit(X, y, qid=qid)
     K = rbf_kernel(X, gamma=0.2)
     given = RankRLSCV(ALPHAS, kernel="precomputed").fit(K, y, qid=qid)
     np.testing.assert_allclose(search.validation_scores_, given.validation_scores_, atol=1e-12)
@@ -213,7 +213,7 @@ def test_kernels_are_left_out_as_rows_are(judged):
         predicted = np.empty(y.size)
         for query in np.unique(qid):
             rest = qid != query
-            ranker = RankRLS(alpha, kernel="rbf", gamma=0.2, solver="direct")
+            ranker = RankRLS(alpha, kernel=Kernel("rbf", gamma=0.2), solver="direct")
             predicted[~rest] = ranker.fit(X[rest], y[rest], qid=qid[rest]).predict(X[~rest])
         wanted = pairwise_accuracy(y, predicted, qid=qid)
         assert search.validation_scores_[0, at] == pytest.approx(wanted, abs=1e-9)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairrank import Pairs, RankBoost
@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.numeric, pytest.mark.filterwarnings("ignore::UserWarni
     ties=st.booleans(),
     weighted=st.booleans(),
 )
-@settings(max_examples=100)
 def test_rounds_over_pairs_equal_the_pair_list(n_rows, seed, kind, ties, weighted):
     generator = np.random.default_rng(seed)
     X = features(kind, n_rows, generator)

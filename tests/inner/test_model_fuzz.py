@@ -1,0 +1,196 @@
+"""Hostile model files with valid checksums: an error that says so, or a model that works."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pairrank import (
+    ConvexHullRanker,
+    Kernel,
+    MPRank,
+    OrderGraph,
+    RankNCG,
+    RankRLS,
+    RankSVM,
+    SVRank,
+    load_model,
+)
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io import model_file as module
+from pairrank.io.model_file import ModelRecord, read_model, write_model
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+Y = np.arange(30) % 3
+SPARSE = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+
+MODELS = {
+    "linear": lambda: RankSVM(tol=0.1).fit(X, Y),
+    "covariance": lambda: RankNCG(covariance="laplace", tol=0.1).fit(X, Y),
+    "graph": lambda: RankSVM(graph=OrderGraph([(0, 1), (1, 2)]), tol=0.1).fit(X, Y),
+    "targets": lambda: RankRLS().fit(X, np.column_stack([Y, -Y])),
+    "rbf": lambda: RankSVM(kernel="rbf", tol=0.1).fit(X, Y),
+    "sparse poly": lambda: RankSVM(kernel=Kernel("poly", degree=2, n_components=9), tol=0.1).fit(
+        SPARSE, Y
+    ),
+    "precomputed": lambda: RankSVM(kernel=Kernel("precomputed", n_components=9), tol=0.1).fit(
+        X @ X.T, Y
+    ),
+    "hull": lambda: ConvexHullRanker().fit(X, Y, qid=np.array(list("aaaaabbbbb") * 3)),
+    "mp": lambda: MPRank().fit(X, Y),
+    "sv": lambda: SVRank(tol=0.1).fit(X, Y),
+}
+ROWS = {"sparse poly": SPARSE, "precomputed": X @ X.T}
+ODD = [None, True, -1, 0, 2.5, 1e308, float("nan"), "x", "scale", [], [[1, 2], [2, 1]], {}, 10**30,
+       {"order_graph": [[1]]}, [[["a"]]]]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_sync(monkeypatch):
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    home = tmp_path_factory.mktemp("models")
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, fit in MODELS.items():
+            fit().save(home / "model")
+            found[name] = read_model(home / "model")
+    return found
+
+
+def works_or_is_refused(path, record: ModelRecord, rows) -> bool:
+    """Tell whether a record makes a model; anything but a PairrankError is a failure."""
+    write_model(path, record)
+    try:
+        ranker = load_model(path)
+        scores = ranker.predict(rows)
+    except PairrankError:
+        return False
+    repr(ranker)
+    assert np.shape(scores)[0] == rows.shape[0]
+    return True
+
+
+def positions(value, path=()):
+    """Yield the path of every JSON value in a tree, inner ones too."""
+    yield path
+    inner = (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    )
+    for key, item in ((key, value[key]) for key in inner):
+        yield from positions(item, (*path, key))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_wrong_type_in_any_json_field_is_refused_or_harmless(records, tmp_path, name):
+    record, rows = records[name], ROWS.get(name, X)
+    assert works_or_is_refused(tmp_path / "m", record, rows)
+    for part in ("params", "info"):
+        for path in list(positions(getattr(record, part)))[1:]:
+            for odd in ODD:
+                tree = copy.deepcopy(getattr(record, part))
+                parent = tree
+                for key in path[:-1]:
+                    parent = parent[key]
+                parent[path[-1]] = odd
+                works_or_is_refused(tmp_path / "m", record._replace(**{part: tree}), rows)
+
+
+def distortions(array: np.ndarray):
+    """Yield arrays that cannot take the place of this one."""
+    yield array[..., None]
+    yield array[:-1]
+    yield np.concatenate([array, array])
+    yield array.astype(str)
+    yield array.astype("i8") if array.dtype.kind == "f" else np.zeros(array.shape)
+    yield array.ravel()[0] if array.ndim > 1 or array.size > 1 else np.zeros((2, 2))
+    if array.dtype.kind == "f":
+        for value in (np.nan, np.inf):
+            yield np.where(
+                np.arange(array.size).reshape(array.shape) == array.size - 1, value, array
+            )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_arrays_of_another_shape_or_type_or_that_are_not_finite_are_refused(
+    records, tmp_path, name
+):
+    record, rows = records[name], ROWS.get(name, X)
+    for key in record.arrays:
+        arrays = dict(record.arrays)
+        del arrays[key]
+        works_or_is_refused(tmp_path / "m", record._replace(arrays=arrays), rows)
+        if key in ("limits_", "limit_labels_", "limit_qid_", "flat_directions_"):
+            continue
+        for distorted in distortions(record.arrays[key]):
+            wrong = record._replace(arrays={**record.arrays, key: distorted})
+            fewer_targets = name == "targets" and distorted.shape[1:] == (3,)
+            worked = works_or_is_refused(tmp_path / "m", wrong, rows)
+            if key == "standard_errors_" and distorted.dtype == "f8" and np.isinf(distorted).any():
+                continue  # that of a weight that no comparison determines
+            assert not worked or (fewer_targets and np.isfinite(distorted).all()), (key, distorted)
+
+
+@pytest.mark.parametrize("value", [-1, 3, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("key", ["kernel_landmarks_indices", "kernel_landmarks_indptr"])
+def test_sparse_landmarks_that_point_outside_are_refused(records, tmp_path, key, value):
+    record = records["sparse poly"]
+    for place in (0, 1, -1):
+        arrays = {name: array.copy() for name, array in record.arrays.items()}
+        arrays[key][place] = value
+        if np.array_equal(arrays[key], record.arrays[key]):
+            continue
+        write_model(tmp_path / "m", record._replace(arrays=arrays))
+        with pytest.raises(FileFormatError, match=r"m: the fitted model is damaged: .*landmark"):
+            load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("value", [-1, 30, 2**40])
+def test_landmarks_of_a_kernel_matrix_must_be_training_rows(records, tmp_path, value):
+    record = records["precomputed"]
+    landmarks = record.arrays["kernel_landmarks"].copy()
+    landmarks[-1] = value
+    arrays = {**record.arrays, "kernel_landmarks": landmarks}
+    write_model(tmp_path / "m", record._replace(arrays=arrays))
+    with pytest.raises(FileFormatError, match="a landmark is no training row"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_flipped_bytes_with_their_checksum_mended_are_refused_or_harmless(
+    records, tmp_path, name, monkeypatch
+):
+    """Python's own check of the checksums is switched off: any content then has a valid one."""
+    monkeypatch.setattr(zipfile.ZipExtFile, "_update_crc", lambda *_: None)
+    rng = np.random.default_rng(1)
+    path, rows = tmp_path / "m", ROWS.get(name, X)
+    write_model(path, records[name])
+    data = path.read_bytes()
+    for _ in range(300):
+        bent = bytearray(data)
+        for at in rng.integers(len(data), size=rng.integers(1, 4)):
+            bent[at] = rng.integers(256)
+        path.write_bytes(bent)
+        try:
+            load_model(path).predict(rows)
+        except PairrankError:
+            continue
+
+
+def test_the_declared_sizes_are_checked_before_memory_is_taken(records, tmp_path, monkeypatch):
+    write_model(tmp_path / "m", records["linear"])
+    data = (tmp_path / "m").read_bytes()
+    (tmp_path / "m").write_bytes(data.replace(b"'shape': (3,)", b"'shape': (9,)"))
+    monkeypatch.setattr(zipfile.ZipExtFile, "_update_crc", lambda *_: None)
+    monkeypatch.setattr(module.np, "ndarray", lambda *_, **__: pytest.fail("memory was taken"))
+    with pytest.raises(FileFormatError, match=r"array of shape \(9,\) has 24 bytes"):
+        load_model(tmp_path / "m")
