@@ -48,7 +48,6 @@ class PreparedHull:
     """That of the rows in classes with an edge."""
     bounds: float
     """The same, once per limit of a row."""
-    n_targets: int = 1
 
 
 def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
