@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of, probit, sums_over
@@ -49,7 +49,6 @@ def by(name: str, levels: Levels, eps: float) -> SigmoidSum:
 
 @pytest.mark.parametrize("least_rows", [1, 3, 200])
 @given(problem=problems(), eps=st.sampled_from((0.1, 1e-3, 1e-6, 1e-10, 1e-13)))
-@settings(max_examples=60)
 def test_sums_equal_the_double_loop(least_rows, problem, eps):
     levels = levels_of(problem)
     wanted = sums_over(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
@@ -73,7 +73,6 @@ def weights_of(kind: str, n: int, generator: np.random.Generator) -> np.ndarray:
     eps=st.sampled_from(EVERY_EPS),
     few_boxes=st.sampled_from((0, 1024, 10**6)),
 )
-@settings(max_examples=60)
 def test_sums_are_within_eps(name, seed, kinds, sizes, weights, eps, few_boxes):
     profile, generator = PROFILES[name], np.random.default_rng(seed)
     sources = scores_of(kinds[0], sizes[0], generator)

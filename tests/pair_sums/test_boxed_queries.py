@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import Sums, logistic, preferences_of, probit, sums_over
@@ -98,7 +98,6 @@ def assert_matches(found: tuple, wanted: Sums, eps: float) -> None:
     reduction=st.sampled_from(("sum", "rows", "query")),
     eps=st.sampled_from((1e-1, 1e-3, 1e-6, 1e-10, 1e-13)),
 )
-@settings(max_examples=25)
 def test_levels_equal_the_double_loop(plan, kind, problem, reduction, eps):
     levels = levels_of(problem, reduction)
     with pytest.MonkeyPatch.context() as patch:
@@ -110,7 +109,6 @@ def test_levels_equal_the_double_loop(plan, kind, problem, reduction, eps):
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
 @pytest.mark.parametrize("plan", PLANS)
 @given(problem=problems(graphs=("full",)), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
 def test_weights_of_every_size_are_carried(plan, kind, problem, seed):
     """The heaviest rows may outweigh the others by 1e100: errors are of the others' weight."""
     exponents = np.random.default_rng(seed).integers(-50, 51, problem.y.size)

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of
 from pairrank import RankSVM
 from pairrank._protocols import PiecewisePolynomial
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cells
 from pairrank.pair_sums.cell_grid import make_grid
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
@@ -33,9 +33,9 @@ TERMS = {
 @pytest.fixture(autouse=True)
 def every_query_is_large(monkeypatch):
     """Let cells serve queries of any size, with bands of a few rows."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "ROWS_PER_BAND", 3)
-    monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "ROWS_PER_BAND", 3)
+    monkeypatch.setattr(cells, "SMALL_TABLE", 1 << 20)
 
 
 def cell_sum(levels, terms):
@@ -136,7 +136,6 @@ def check_curvature(found, every, terms, v):
 
 @pytest.mark.filterwarnings("ignore:the order graph names labels")
 @pytest.mark.parametrize("terms", [TERMS["squared hinge"], TERMS["hinge"], TERMS["margin 0.7"]])
-@settings(max_examples=60)
 @given(problem=problems())
 def test_stated_errors_hold_for_every_problem(terms, problem):
     scores = problem.scores
@@ -175,7 +174,7 @@ def test_stated_errors_hold_where_cells_are_widened(name, size, monkeypatch):
     y, scores = rng.permutation(300) * 1.0, 5.0 * rng.normal(size=300)
     levels, terms = Levels.build(y), TERMS[name]
     fine = cell_sum(levels, terms).at(scores)
-    monkeypatch.setattr(cell_plan, "SMALL_TABLE", size)
+    monkeypatch.setattr(cells, "SMALL_TABLE", size)
     found = cell_sum(levels, terms).at(scores)
     assert found.error > 2.0 * fine.error
     every = Every(terms, levels, y, None, "full", None, scores)
@@ -358,7 +357,6 @@ def test_scores_that_no_grid_fits_are_summed_by_sorting(bad):
     np.testing.assert_array_equal(found.gradient, wanted.gradient)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), margin=st.sampled_from((1.0, 0.7, 0.0, -0.1)))
 def test_planes_of_the_hinge_lie_below_it(seed, margin):
     rng = np.random.default_rng(seed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loss_table import LOSSES, assert_within, pairs_of, random_problem
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cells
 from pairrank.preferences import Levels, Pairs
 from strategies import problems_with_roles
 from sum_table import EVERY, assert_sums, double_loop, levels_of, sum_of
@@ -31,7 +31,6 @@ def with_roles(problem, *, events=False):
     reduction=st.sampled_from(("sum", "rows", "query")),
     eps=st.sampled_from((1e-3, 1e-6, 1e-13)),
 )
-@settings(max_examples=60)
 def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
     levels = levels_of(problem, reduction)
     bound = sum_of(name, algorithm, levels, eps)
@@ -41,7 +40,6 @@ def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
 
 @pytest.mark.parametrize("name", LOSSES)
 @given(problem=problems_with_roles())
-@settings(max_examples=30)
 def test_explicit_pairs_equal_the_double_loop(name, problem):
     i, j = np.array(pairs_of(problem), int).reshape(-1, 2).T
     n_rows = problem.y.size
@@ -57,7 +55,7 @@ def test_explicit_pairs_equal_the_double_loop(name, problem):
 def every_query_is_large(monkeypatch):
     """Let cells serve queries of any size, with bands of a few rows."""
     for constant, value in {"LEAST_ROWS": 2, "ROWS_PER_BAND": 3, "SMALL_TABLE": 1 << 20}.items():
-        monkeypatch.setattr(cell_plan, constant, value)
+        monkeypatch.setattr(cells, constant, value)
 
 
 def assert_stated_error(found, wanted):
@@ -73,7 +71,6 @@ def assert_stated_error(found, wanted):
     problem=problems_with_roles(),
     reduction=st.sampled_from(("sum", "rows", "query")),
 )
-@settings(max_examples=60)
 def test_cells_state_their_error_for_every_problem(name, problem, reduction):
     scores = problem.scores
     if not np.abs(scores).max(initial=0.0) < 1e100:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import definitions
@@ -81,7 +81,6 @@ def slow(levels, kind, pairs, scale, scores, v) -> tuple:
     scores=st.sampled_from(KINDS),
     weighted=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
 def test_sums_equal_the_double_loop(kind, graph, seed, n_rows, n_levels, scores, weighted):
     levels = problem(seed, n_rows, n_levels, graph, weighted=weighted).reduced("query")
     generator = np.random.default_rng(seed)
@@ -105,7 +104,6 @@ def test_sums_equal_the_double_loop(kind, graph, seed, n_rows, n_levels, scores,
 @pytest.mark.parametrize("rows", [1, 2, 7, 30])
 @pytest.mark.filterwarnings("ignore")
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(4, 60), n_levels=st.integers(2, 40))
-@settings(max_examples=30, deadline=None)
 def test_pairs_within_bands_are_those_of_their_rows(graph, rows, seed, n_rows, n_levels):
     levels = problem(seed, n_rows, n_levels, graph, weighted=False)
     chosen = np.arange(levels.n_queries) != 1
