@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from block_parts import parts_of
 from block_sources import cut, rows_of
-from pairrank import RowBlocks
+from pairrank import RankSVM, RowBlocks
 from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 from pairrank.exceptions import PairrankError
 
@@ -48,3 +49,21 @@ def test_smaller_blocks_are_advised_only_where_they_help():
         parts_of(RowBlocks.from_arrays(X, batch_rows=1 << 16, memory_limit=limit))
     with pytest.raises(PairrankError, match=r"too small: .* libraries 400 MB; raise it$"):
         RowBlocks.from_arrays(X, memory_limit=1e8)._passes()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_an_interrupt_of_the_first_evaluation_keeps_the_start(loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 5)), rng.integers(0, 3, 900)
+    ranker = RankSVM(loss=loss, warm_start=True).fit(X, y)
+    start = ranker.coef_.copy()
+
+    def interrupt(reading):
+        if reading.number == 2:
+            raise KeyboardInterrupt
+
+    blocks = RowBlocks.from_arrays(X, y, batch_rows=250)._reporting(interrupt)
+    with pytest.warns(ConvergenceWarning):
+        ranker.set_params(C=2.0).fit(blocks)
+    assert ranker.status_ == "interrupted"
+    assert np.array_equal(ranker.coef_, start)

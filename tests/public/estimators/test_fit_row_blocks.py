@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import (
     GreedyRankRLS,
@@ -123,26 +122,6 @@ def test_blocks_without_a_preference_are_an_error(rows):
     X, _, qid = rows
     with pytest.raises(NoPairsError, match="one class"):
         RankSVM().fit(RowBlocks.from_arrays(X, np.ones(900), qid=qid, batch_rows=250))
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_an_interrupt_of_the_first_evaluation_keeps_the_start(rows, loss):
-    X, y, qid = rows
-    ranker = RankSVM(loss=loss, warm_start=True).fit(X, y, qid=qid)
-    start = ranker.coef_.copy()
-
-    seen = []
-
-    def interrupt(block):
-        seen.append(block)
-        if len(seen) == 7:  # of four blocks: in the second pass
-            raise KeyboardInterrupt
-        return block
-
-    with pytest.warns(ConvergenceWarning):
-        ranker.set_params(C=2.0).fit(blocks_of(rows).map(interrupt))
-    assert ranker.status_ == "interrupted"
-    assert_array_equal(ranker.coef_, start)
 
 
 @pytest.mark.parametrize("kind", ["arrays", "blocks"])
