@@ -28,8 +28,9 @@ help:
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"
 	@echo "make reproduce"
-	@echo "               the papers' tables and figures: writes REPRODUCTION.md, within an hour;"
-	@echo "               ARGS='--paper raykar2007 --table 3', ARGS=--full, ARGS=--help"
+	@echo "               the papers' tables and figures: computes what is missing, within an hour, and"
+	@echo "               writes REPRODUCTION.md; ARGS=--again, ARGS='--paper raykar2007 --table 3 --show',"
+	@echo "               ARGS=--full, ARGS=--help"
 	@echo "make docs      write the documentation site to docs/_build/html"
 	@echo "make clean     remove .venv and every cache"
 

@@ -17,16 +17,13 @@ from scipy import sparse
 from pairrank import (
     ConvexHullRanker,
     GreedyRankRLS,
-    MPRank,
     OrderGraph,
     Pairs,
     QueryKFold,
-    RankNCG,
     RankRLS,
     RankRLSCV,
     RankSVM,
     RankSVMCV,
-    SVRank,
     metrics,
 )
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -36,7 +33,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8, 2))
 Y = np.array([0.0, 1.0, 2.0, 1.0, 0.0, 2.0, 1.0, 0.0])
 QID = np.repeat([1, 2], 4)
-RANKERS = [RankSVM(), RankNCG(), RankRLS(), MPRank(), SVRank(), ConvexHullRanker()]
+RANKERS = [RankSVM(), RankRLS(), ConvexHullRanker()]
 HIDING = np.ma.array(Y, mask=Y == 2)
 
 COLUMNS = {

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loss_table import NAMED
@@ -64,7 +64,6 @@ def test_totals_are_those_in_memory(graph, reduction, order, kind):
     assert found.n_ties == (sizes * (sizes - 1) // 2).sum()
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.integers(2, 40),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from blocks_definition import Crossed, cut_differences
@@ -92,7 +92,6 @@ def test_rows_outside_of_the_sample_have_cells_of_their_own(other):
     assert merged.position.size <= 2 * limit
 
 
-@settings(max_examples=60)
 @given(problem=problems(), seed=seeds)
 def test_squares_are_those_of_the_sum_in_memory(problem, seed):
     sums, differences = summed(Square(), problem, seed)
@@ -136,7 +135,6 @@ def test_offsets_of_scores_cost_squares_the_digits_of_their_mean_only():
 
 
 @pytest.mark.parametrize("name", TUBES)
-@settings(max_examples=40)
 @given(problem=problems(), seed=seeds)
 def test_stated_errors_of_tubes_by_cells_hold(name, problem, seed):
     loss, every = TUBES[name], EveryDifference(problem)

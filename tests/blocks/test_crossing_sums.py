@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from blocks_definition import Crossed, EveryPair, cut_levels
@@ -73,7 +73,6 @@ def crossed(loss, problem, levels, seed, eps=1e-9):
 
 
 @pytest.mark.parametrize("name", HINGES)
-@settings(max_examples=25)
 @given(problem=any_problem, seed=seeds)
 def test_stated_errors_of_cells_hold_for_every_problem(name, problem, seed):
     problem, levels = without_dropped(problem)
@@ -101,7 +100,6 @@ def check_cells(loss, every, found, gradient, largest):
 
 @pytest.mark.parametrize("eps", [1e-4, 1e-13])
 @pytest.mark.parametrize("name", SIGMOIDS)
-@settings(max_examples=15)
 @given(problem=any_problem, seed=seeds)
 def test_stated_errors_of_boxes_hold_for_every_problem(name, eps, problem, seed):
     problem, levels = without_dropped(problem)
@@ -119,7 +117,6 @@ def test_stated_errors_of_boxes_hold_for_every_problem(name, eps, problem, seed)
 
 
 @pytest.mark.parametrize("name", [*HINGES, *SIGMOIDS])
-@settings(max_examples=15)
 @given(problem=any_problem, seed=seeds)
 def test_products_with_the_hessian_by_two_passes(name, problem, seed):
     """Exact but for the pairs within a cell of a margin; of sigmoids to 1e-6."""

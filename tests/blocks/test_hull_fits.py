@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -114,7 +114,6 @@ def test_other_rows(kind):
 
 
 @example(below=0.0, above=75.0, power=-12, swapped=False)
-@settings(max_examples=100, deadline=None)
 @given(
     below=st.one_of(st.floats(-1e3, 1e3), st.just(-np.inf)),
     above=st.floats(-1e3, 1e3),
@@ -139,7 +138,6 @@ def test_smoothed_rows_balance_slack_and_multipliers(below, above, power, swappe
     assert slack >= max(below, above, 0.0) * (1.0 - 8.0 * np.finfo(float).eps)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     below=st.floats(-3, 3),
     above=st.one_of(st.floats(-3, 3), st.just(-np.inf)),

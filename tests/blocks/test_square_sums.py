@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -38,7 +38,6 @@ def equations(X, Y, ends, *, mean_cost=False, **aligned):
     return prepared, passes.reduce(square_sums, None, merge_square_sums)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_equations_are_the_sums_over_pairs(data):
     n = data.draw(st.integers(2, 24))

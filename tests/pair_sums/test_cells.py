@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of
@@ -136,7 +136,6 @@ def check_curvature(found, every, terms, v):
 
 @pytest.mark.filterwarnings("ignore:the order graph names labels")
 @pytest.mark.parametrize("terms", [TERMS["squared hinge"], TERMS["hinge"], TERMS["margin 0.7"]])
-@settings(max_examples=60)
 @given(problem=problems())
 def test_stated_errors_hold_for_every_problem(terms, problem):
     scores = problem.scores
@@ -358,7 +357,6 @@ def test_scores_that_no_grid_fits_are_summed_by_sorting(bad):
     np.testing.assert_array_equal(found.gradient, wanted.gradient)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), margin=st.sampled_from((1.0, 0.7, 0.0, -0.1)))
 def test_planes_of_the_hinge_lie_below_it(seed, margin):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loss_table import LOSSES, assert_within, pairs_of, random_problem
@@ -25,7 +25,6 @@ NOT_EXPONENTIAL = [each for each in EVERY if each[0] != "exponential"]
     reduction=st.sampled_from(("sum", "rows", "query")),
     eps=st.sampled_from((1e-3, 1e-6, 1e-10, 1e-13)),
 )
-@settings(max_examples=40)
 def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
     levels = levels_of(problem, reduction)
     bound = sum_of(name, algorithm, levels, eps)
@@ -35,7 +34,6 @@ def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
 
 @pytest.mark.parametrize("name", LOSSES)
 @given(problem=problems(), reduction=st.sampled_from(("sum", "rows")))
-@settings(max_examples=40)
 def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
     levels = levels_of(problem, reduction)
     i, j = np.array(pairs_of(problem), int).reshape(-1, 2).T

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loss_table import LOSSES
@@ -42,7 +42,6 @@ def make_plan(patch: pytest.MonkeyPatch, plan: str) -> None:
     reduction=st.sampled_from(("sum", "rows", "query")),
     rows_per_part=st.sampled_from((1, sorted_module.ROWS_PER_PART)),
 )
-@settings(max_examples=60)
 def test_every_schedule_equals_the_double_loop(plan, problem, name, reduction, rows_per_part):
     with pytest.MonkeyPatch.context() as patch:
         make_plan(patch, plan)

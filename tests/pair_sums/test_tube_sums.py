@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairrank import Pairs
@@ -126,7 +126,6 @@ def every_query_is_large(monkeypatch):
 
 @pytest.mark.usefixtures("every_query_is_large")
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
-@settings(max_examples=60)
 @given(problem=problems(graphs=("full",)))
 def test_cells_give_the_sum_over_every_difference_to_their_stated_error(tube, problem):
     pair_sum = bind(tube, differences_of(problem), pair_sum="cells")

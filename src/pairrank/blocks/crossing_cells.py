@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums._bound import range_of
+from pairrank.pair_sums.bands import links_of
 from pairrank.pair_sums.cell_grid import (
     LARGEST_CELL,
     MARGINS_PER_SPREAD,
@@ -21,7 +22,7 @@ from pairrank.pair_sums.cell_grid import (
     grid_of_table,
     windowed_grid,
 )
-from pairrank.pair_sums.cell_plan import Unit, links_of
+from pairrank.pair_sums.cell_plan import Unit
 from pairrank.pair_sums.cell_tables import (
     Terms,
     is_smooth,

@@ -146,10 +146,7 @@ class IterationCurveDisplay(Display):
         return display.plot(ax, mark_best=mark_best, **line_kw) if draw else display
 
     def plot(self, ax: Axes | None = None, *, mark_best: bool = True, **line_kw: Any) -> Self:
-        """Draw the curves; return the display, with `ax_`, `figure_` and `lines_`.
-
-        The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
-        """
+        """Draw the curves; return the display, with `ax_`, `figure_` and `lines_`."""
         ax = self._axes(ax)
         self.lines_ = []
         for curve, label in zip(self.curves, self.labels, strict=True):

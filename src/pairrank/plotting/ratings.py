@@ -101,10 +101,7 @@ class RatingsDisplay(Display):
         return display.plot(ax, **errorbar_kw) if draw else display
 
     def plot(self, ax: Axes | None = None, **errorbar_kw: Any) -> Self:
-        """Draw the scores; return the display, with `ax_`, `figure_` and `errorbar_`.
-
-        The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
-        """
+        """Draw the scores; return the display, with `ax_`, `figure_` and `errorbar_`."""
         height = max(2.0, 0.8 + 0.25 * len(self.items))
         ax = self._axes(ax, figsize=(6.4, height), layout="constrained")
         place = np.arange(len(self.items))
@@ -190,10 +187,7 @@ class WinMatrixDisplay(Display):
         return display.plot(ax, **imshow_kw) if draw else display
 
     def plot(self, ax: Axes | None = None, **imshow_kw: Any) -> Self:
-        """Draw the matrix; return the display, with `ax_`, `figure_`, `image_` and `text_`.
-
-        The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
-        """
+        """Draw the matrix; return the display, with `ax_`, `figure_`, `image_` and `text_`."""
         size = len(self.items)
         side = min(2.5 + 0.4 * size, 14.0)
         ax = self._axes(ax, figsize=(side + 1.0, side), layout="constrained")

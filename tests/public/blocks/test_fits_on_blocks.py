@@ -127,6 +127,14 @@ def test_other_fits_are_within_their_gaps(name, layout):
     assert 0 <= gaps[0] <= ranker.tol * found.objective_
 
 
+def test_the_hull_of_one_block_without_queries_is_that_of_memory():
+    X, y, _, _ = made(KINKED["hull"], "one query", "dense", 3, 90)
+    found, wanted = (ConvexHullRanker(tol=1e-7).fit(*rows) for rows in ((cut([], X, y),), (X, y)))
+    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-3)
+    np.testing.assert_array_equal(found.limit_labels_, wanted.limit_labels_)
+    assert not hasattr(found, "limit_qid_")
+
+
 def test_text_labels_and_an_absent_class():
     X, y, aligned, borders = made(RankNCG(), "sorted queries", "dense", 3)
     text = np.array(["bad", "fair", "good"])[y.astype(int)]
