@@ -20,7 +20,7 @@ from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.io import read_svmlight
 from pairrank.losses import Hinge, HuberisedHinge, Logistic, Probit, Raykar, SquaredHinge, Tube
 from pairrank.metrics import kendall_tau, mean_ndcg, pairwise_accuracy
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cells
 from pairrank.preferences import Differences, Levels
 from strategies import KINDS, problems, scores_of
 
@@ -62,7 +62,7 @@ def levels_of(problem):
 def small_queries_have_cells(monkeypatch):
     """Let cells serve queries of any size, with bands of a few rows."""
     for name, value in {"LEAST_ROWS": 2, "ROWS_PER_BAND": 3}.items():
-        monkeypatch.setattr(cell_plan, name, value)
+        monkeypatch.setattr(cells, name, value)
 
 
 @pytest.mark.usefixtures("small_queries_have_cells")

@@ -28,7 +28,7 @@ from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight, svmlight
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import models
-from pairrank.pair_sums import _bound, bind, box_sum, boxed_queries, cell_plan, sigmoid_pairs
+from pairrank.pair_sums import _bound, bind, box_sum, boxed_queries, cells, sigmoid_pairs
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Levels, _codes, levels
 
@@ -58,7 +58,7 @@ def small_blocks(monkeypatch):
         ("pairrank.design", "_ENTRIES_PER_FEATURE", 1),
         (_codes, "ROWS_A_BLOCK", 50),
         (_codes, "_ROWS_PER_KEY", 0),
-        (cell_plan, "LEAST_ROWS", 300),
+        (cells, "LEAST_ROWS", 300),
         ("pairrank.pair_sums.piecewise", "ROWS_PER_BLOCK", 50),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
         (_bound, "_FEW_ROWS", 1),

@@ -20,7 +20,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from pairrank import RankSVM, threads
 from pairrank.design import Design
 from pairrank.losses import SquaredHinge
-from pairrank.pair_sums import bind, cell_plan, cells, piecewise
+from pairrank.pair_sums import bind, cells, piecewise
 from pairrank.preferences import Levels
 
 FORMS = (np.ascontiguousarray, np.asfortranarray, sparse.csr_array)
@@ -31,11 +31,11 @@ def small_blocks(monkeypatch):
     """Cut a few hundred rows into many blocks, and let cells serve small queries."""
     monkeypatch.setattr("pairrank.design._BLOCK_ENTRIES", 100)
     monkeypatch.setattr("pairrank.design._ENTRIES_PER_FEATURE", 1)
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "ROWS_PER_BAND", 30)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "ROWS_PER_BAND", 30)
     for module in (piecewise, cells):
         monkeypatch.setattr(module, "ROWS_PER_BLOCK", 50)
-    monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)
+    monkeypatch.setattr(cells, "SMALL_TABLE", 1 << 20)
     monkeypatch.setattr(cells, "ROWS_PER_ENTRY", (0.01, 0.02))
 
 
@@ -93,7 +93,7 @@ def test_cell_sums_have_the_same_bits_on_any_number_of_threads(
 
 def test_a_cell_sum_is_added_up_in_several_tables(small_blocks):
     levels = Levels.build(np.arange(700.0) % 2)
-    unit = cell_plan.divide(levels)[0][0]
+    unit = cells.divide(levels)[0][0]
     made = []
 
     class Seen(cells.UnitSum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.pair_sums import cell_plan
+from pairrank.pair_sums import cells
 from pairrank.pair_sums.cell_tables import fit
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
@@ -42,7 +42,7 @@ def test_fits_are_off_by_what_is_stated(e, power):
 @pytest.mark.parametrize("part", [0.1, 0.25, 0.5, 0.75, 0.9])
 def test_pairs_of_the_worst_excess_attain_the_stated_errors(part, apart, power, monkeypatch):
     """The margin ends `part` of a cell beyond 64 or 256 cells; all pairs are `apart` beyond it."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
     per_h = 64 if power == 2 else 256
     terms = (((per_h + part) / per_h, power, 1.0),)
     y = np.arange(60) % 2 * 1.0
@@ -65,7 +65,7 @@ def test_pairs_of_the_worst_excess_attain_the_stated_errors(part, apart, power, 
 @pytest.mark.parametrize("power", [1, 2])
 def test_far_rows_are_paired_where_no_cell_lies_at_the_margin(power, monkeypatch):
     """Cells of far rows have gaps: of cells K and K + 1 apart, only the latter may exist."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
     per_h = 64 if power == 2 else 256
     terms = (((per_h + 0.5) / per_h, power, 1.0),)
     y = np.repeat([0.0, 0.0, 1.0], [2000, 10, 10])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pairrank.pair_sums import cell_plan
+from pairrank.pair_sums import cells
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
 
@@ -33,7 +33,7 @@ def checked(y, scores, weight, power, exact):
 @pytest.mark.parametrize("weight", [None, 0.1])
 def test_errors_include_the_rounding_of_many_additions_to_a_cell(weight, power, monkeypatch):
     """Repeated additions of one number round in one direction."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
     n = 100_000
     y, scores = np.repeat([0.0, 1.0], n), np.full(2 * n, SCORE)
     scores[n:] -= 1.0

@@ -13,7 +13,7 @@ from definitions import preferences_of
 from pairrank import RankSVM
 from pairrank._protocols import PiecewisePolynomial
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cells
 from pairrank.pair_sums.cell_grid import make_grid
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
@@ -33,9 +33,9 @@ TERMS = {
 @pytest.fixture(autouse=True)
 def every_query_is_large(monkeypatch):
     """Let cells serve queries of any size, with bands of a few rows."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "ROWS_PER_BAND", 3)
-    monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "ROWS_PER_BAND", 3)
+    monkeypatch.setattr(cells, "SMALL_TABLE", 1 << 20)
 
 
 def cell_sum(levels, terms):
@@ -174,7 +174,7 @@ def test_stated_errors_hold_where_cells_are_widened(name, size, monkeypatch):
     y, scores = rng.permutation(300) * 1.0, 5.0 * rng.normal(size=300)
     levels, terms = Levels.build(y), TERMS[name]
     fine = cell_sum(levels, terms).at(scores)
-    monkeypatch.setattr(cell_plan, "SMALL_TABLE", size)
+    monkeypatch.setattr(cells, "SMALL_TABLE", size)
     found = cell_sum(levels, terms).at(scores)
     assert found.error > 2.0 * fine.error
     every = Every(terms, levels, y, None, "full", None, scores)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loss_table import LOSSES
-from pairrank.pair_sums import bind, cell_plan, cells
+from pairrank.pair_sums import bind, cells
 from pairrank.preferences import OrderGraph
 from strategies import Problem
 from sum_table import double_loop, levels_of
@@ -28,7 +28,7 @@ GRAPHS = {
 def test_small_and_large_queries_add_up(name, graph, n_levels, monkeypatch):
     """Every query has a scale of its own; some have bands of levels."""
     for constant, value in {"LEAST_ROWS": 100, "ROWS_PER_BAND": 3}.items():
-        monkeypatch.setattr(cell_plan, constant, value)
+        monkeypatch.setattr(cells, constant, value)
     rng = np.random.default_rng(n_levels)
     n = sum(SIZES)
     order = rng.permutation(n)
@@ -56,7 +56,7 @@ def test_small_and_large_queries_add_up(name, graph, n_levels, monkeypatch):
 @pytest.mark.parametrize("with_roles", [False, True])
 def test_tables_of_several_blocks_add_up(with_roles, monkeypatch):
     """Blocks of rows have tables of their own; one table of all rows is the definition."""
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
     rng = np.random.default_rng(0)
     n = 6000
     y, scores, v = rng.integers(0, 3, n) * 1.0, 0.5 * rng.normal(size=n), rng.normal(size=n)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from loss_table import LOSSES
 from pairrank.losses import Hinge, HuberisedHinge, ModifiedHuber, SquaredHinge
-from pairrank.pair_sums import bind, sorted_plan
+from pairrank.pair_sums import bind
 from pairrank.pair_sums import sorted as sorted_module
+from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Levels
 from strategies import KINDS, problems, scores_of
 from sum_table import assert_sums, double_loop, levels_of
@@ -32,7 +33,7 @@ PLANS = {
 
 def make_plan(patch: pytest.MonkeyPatch, plan: str) -> None:
     for name, value in PLANS[plan].items():
-        patch.setattr(sorted_plan, name, value)
+        patch.setattr(sorted_sums, name, value)
 
 
 @pytest.mark.parametrize("plan", PLANS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loss_table import LOSSES, assert_within, pairs_of, random_problem
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cells
 from pairrank.preferences import Levels, Pairs
 from strategies import problems_with_roles
 from sum_table import EVERY, assert_sums, double_loop, levels_of, sum_of
@@ -55,7 +55,7 @@ def test_explicit_pairs_equal_the_double_loop(name, problem):
 def every_query_is_large(monkeypatch):
     """Let cells serve queries of any size, with bands of a few rows."""
     for constant, value in {"LEAST_ROWS": 2, "ROWS_PER_BAND": 3, "SMALL_TABLE": 1 << 20}.items():
-        monkeypatch.setattr(cell_plan, constant, value)
+        monkeypatch.setattr(cells, constant, value)
 
 
 def assert_stated_error(found, wanted):

@@ -13,7 +13,8 @@ from pairrank import Pairs
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics import m1d
-from pairrank.pair_sums import bind, cell_plan, sorted_plan
+from pairrank.pair_sums import bind, cells
+from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
@@ -107,12 +108,12 @@ def differences_of(problem):
     return Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
 
 
-@pytest.mark.parametrize("small_query", [0, sorted_plan.SMALL_QUERY])
+@pytest.mark.parametrize("small_query", [0, sorted_sums.SMALL_QUERY])
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 @given(problem=problems(graphs=("full",)))
 def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, problem):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorted_plan, "SMALL_QUERY", small_query)
+        patch.setattr(sorted_sums, "SMALL_QUERY", small_query)
         pair_sum = bind(tube, differences_of(problem))
     listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
     check(tube, pair_sum, listed, problem.scores, problem.v)
@@ -120,8 +121,8 @@ def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, probl
 
 @pytest.fixture
 def every_query_is_large(monkeypatch):
-    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cell_plan, "SMALL_TABLE", 1 << 20)
+    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cells, "SMALL_TABLE", 1 << 20)
 
 
 @pytest.mark.usefixtures("every_query_is_large")
@@ -195,7 +196,7 @@ def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 def test_queries_of_every_size_agree_with_the_definition(tube):
     generator = np.random.default_rng(0)
-    small = sorted_plan.ROWS_PER_LEVEL
+    small = sorted_sums.ROWS_PER_LEVEL
     sizes = [*range(12), small - 1, small, small + 1, 3 * small]
     n_rows = sum(sizes)
     y, scores, v = generator.normal(size=(3, n_rows))

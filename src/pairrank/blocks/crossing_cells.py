@@ -22,7 +22,6 @@ from pairrank.pair_sums.cell_grid import (
     grid_of_table,
     windowed_grid,
 )
-from pairrank.pair_sums.cell_plan import Unit
 from pairrank.pair_sums.cell_tables import (
     Terms,
     is_smooth,
@@ -31,7 +30,7 @@ from pairrank.pair_sums.cell_tables import (
     sweep_moments,
     term_arrays,
 )
-from pairrank.pair_sums.cells import UnitSum
+from pairrank.pair_sums.cells import Unit, UnitSum
 
 IntArray = NDArray[np.int64]
 

@@ -267,8 +267,19 @@ class RowBlocks:
         """The number of features, if it is known before blocks are read."""
         return self._source.n_features
 
-    def _first_block(self) -> RowBlock:
-        """Return the first block that has rows, checked."""
+    def first_block(self) -> RowBlock:
+        """Return the first block that has rows, checked; reads no further.
+
+        Returns
+        -------
+        RowBlock
+            A named tuple of arrays: X, y, qid, sample_weight, winner_weight, loser_weight.
+
+        Raises
+        ------
+        PairrankError
+            If no block has rows, or the first one is refused.
+        """
         with contextlib.closing(Checks(self._source).read()) as blocks:
             for _, rows in blocks:
                 return rows

@@ -161,7 +161,7 @@ def read_blocks(
     """Return the same of rows that are read block by block; labels of validation rows are read."""
     blocks = stream_rows(data, columns, memory_limit, progress)
     with named(data):
-        labels = blocks._first_block().y
+        labels = blocks.first_block().y
         if not learns_differences(ranker):
             ranker.set_params(graph=graph_of(ranker.graph, labels))
         elif labels is None:

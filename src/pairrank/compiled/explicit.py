@@ -50,21 +50,6 @@ def gradient_over_kinks(code, parameter, i, j, weight, magnitude, scores, gradie
 
 
 @compiled
-def pairs_beyond(code, parameter, i, j, weight, magnitude, scores, kept_i, kept_j, kept_weight):
-    """Write the comparisons beyond the kink, with their weights if they have any; count them."""
-    n_kept = 0
-    for pair in range(len(i)):
-        wanted = magnitude[pair] if len(magnitude) else 1.0
-        over, _ = _beyond(code, parameter, scores[i[pair]] - scores[j[pair]], wanted)
-        kept_i[n_kept] = i[pair]
-        kept_j[n_kept] = j[pair]
-        if len(weight):
-            kept_weight[n_kept] = weight[pair]
-        n_kept += over > 0.0
-    return n_kept
-
-
-@compiled
 def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
     """Like `gradient_over_kinks`, for LOGISTIC or PROBIT, by buffers of comparisons."""
     d, share, cost = np.empty(BUFFER), np.empty(BUFFER), np.empty(BUFFER)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import ParquetData, Table, is_parquet
+from pairrank.io._arrow import Table
 from pairrank.io._csv import CsvText
-from pairrank.io._streams import name_of, read_bytes
 from pairrank.io.rows import is_word, listed
+from pairrank.io.tables import content_of
 from pairrank.preferences import Pairs
 
 _NUMBERS = ("i", "j", "weight", "magnitude")
@@ -63,8 +63,8 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     >>> pairs, pairs.i, pairs.weight
     (Pairs(n_pairs=2, n_rows=4), array([2, 0], dtype=int32), array([1. , 0.5]))
     """
-    name = name_of(source)
-    table, header = _read_table(read_bytes(source), name)
+    table, header = _read_table(source)
+    name = table.name
     if len(table) == 0:
         raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
     numbers = [column for column in header if column in _NUMBERS]
@@ -78,14 +78,11 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     )
 
 
-def _read_table(data: bytes, name: str) -> tuple[Table, list[str]]:
+def _read_table(source: Any) -> tuple[Table, list[str]]:
     """Return the table of a file, and its columns."""
-    content: CsvText | ParquetData
-    if is_parquet(data):
-        content = ParquetData(data, name)
-        header, has_header = content.first, True
-    else:
-        content = CsvText(data, name)
+    content = content_of(source)
+    name, header, has_header = content.name, content.first, True
+    if isinstance(content, CsvText):
         header = [cell.strip() for cell in content.first]
         has_header = bool(header) and is_word(header[0])
         if header and not has_header and not 2 <= len(header) <= len(_NUMBERS):
@@ -213,9 +210,8 @@ def read_votes(
     >>> votes.winner.to_pylist(), votes.tie
     (['ann', 'bob'], array([False,  True]))
     """
-    name, data = name_of(source), read_bytes(source)
-    content: CsvText | ParquetData
-    content = ParquetData(data, name) if is_parquet(data) else CsvText(data, name)
+    content = content_of(source)
+    name = content.name
     header = [cell.strip() for cell in content.first]
     texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
     numbers = [*covariates, *([] if weight is None else [weight])]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import ParquetData, Table
+from pairrank.io._arrow import ParquetData, Table, is_parquet
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
     COMPRESSED_SUFFIXES,
@@ -72,6 +72,12 @@ def read_table(
     if len(table) == 0:
         raise FileFormatError(f"{name}: no rows below the header")
     return rows_of(table, roles.columns, columns.features, dtype)
+
+
+def content_of(source: Any) -> CsvText | ParquetData:
+    """Return the content of a table, of which the first bytes say whether it is Parquet."""
+    data, name = read_bytes(source), name_of(source)
+    return ParquetData(data, name) if is_parquet(data) else CsvText(data, name)
 
 
 def reread(source: Any, callback: ReadingCallback | None = None) -> Any:

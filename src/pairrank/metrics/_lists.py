@@ -71,7 +71,7 @@ class Lists(NamedTuple):
 
     def sums(self, factors: FloatArray) -> FloatArray:
         """Return each query's expected sum of factors over the positions of its relevant rows."""
-        from pairrank.compiled.gains import sums_over_positions
+        from pairrank.compiled.ranked_lists import sums_over_positions
 
         return sums_over_positions(self.keys, self.relevant.astype(float), self.starts, factors)
 

@@ -153,7 +153,7 @@ def _ndcg(
     check_choice(gain, "gain", ("exponential", "linear"))
 
     def value(lists: Lists) -> FloatArray:
-        from pairrank.compiled.gains import discounted_gains
+        from pairrank.compiled.ranked_lists import discounted_gains
         from pairrank.compiled.sorting import sorted_segments
 
         labels, starts = lists.labels, lists.starts

@@ -40,8 +40,7 @@ class ExplicitSum(BoundSum):
     Notes
     -----
     The rounding of a row's gradient is about 2e-15 of the sum of its absolute terms. A curvature
-    keeps at most 8 bytes per comparison, 16 for weighted squared hinges and tubes, and none for
-    squares.
+    keeps 8 bytes per comparison, and none for squares.
     """
 
     def __init__(self, pairs: Pairs, loss: PairLoss, family: LossFamily | None = None) -> None:
@@ -94,20 +93,8 @@ class ExplicitSum(BoundSum):
         pairs, weight, scale = self.pairs, self._weight, self.pairs.pair_scale
         if isinstance(self.family, Squares):
             return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, weight, 2.0 * scale)
-        if self._code in (explicit.SQUARED_HINGE, explicit.SQUARED_TUBE):
-            return self._quadratic_part(scores)
         curvature = self._derivatives(scores, order=2)
         return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, curvature, scale)
-
-    def _quadratic_part(self, scores: FloatArray) -> ExplicitCurvature:
-        """Return the Hessian of the comparisons with a quadratic cost at these scores."""
-        pairs = self.pairs
-        i, j, weight = np.empty_like(pairs.i), np.empty_like(pairs.j), np.empty_like(self._weight)
-        n = explicit.pairs_beyond(
-            self._code, self._parameter, pairs.i, pairs.j, self._weight, self._magnitude, scores,
-            i, j, weight,
-        )  # fmt: skip
-        return ExplicitCurvature(self.n_rows, i[:n], j[:n], weight[:n], 2.0 * pairs.pair_scale)
 
     def _derivatives(self, scores: FloatArray, order: int) -> FloatArray:
         """Return each comparison's weight times a derivative of phi."""

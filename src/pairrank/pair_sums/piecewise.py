@@ -12,9 +12,8 @@ from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
 from pairrank.pair_sums._bound import MOST, OneByOne, as_scores, no_curvature, outside, range_of
 from pairrank.pair_sums.cell_grid import cells_per_margin, cells_per_score, make_grid
-from pairrank.pair_sums.cell_plan import divide, weight_of_sides
 from pairrank.pair_sums.cell_tables import is_smooth, stated, term_arrays
-from pairrank.pair_sums.cells import ROWS_PER_BLOCK, UnitSum
+from pairrank.pair_sums.cells import ROWS_PER_BLOCK, UnitSum, divide, weight_of_sides
 from pairrank.pair_sums.sorted import SortedSum, Terms
 from pairrank.preferences import Levels
 

@@ -148,12 +148,6 @@ def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list
     return [f"{wins[row]:g} : {losses[row]:g}" for row in rows.tolist()]
 
 
-def worth_of(y: Any, preferences: Levels | Pairs) -> FloatArray:
-    """Return how high each row should rank in its query, (n_rows,): its wins less its losses."""
-    wins, losses = preferences.wins_and_losses()
-    return wins - losses
-
-
 def shown_queries(
     subject: Subject,
     y: Any,
@@ -167,7 +161,7 @@ def shown_queries(
     """Return the queries at some places with their rows; O(n_rows) for each."""
     if not places:
         return []
-    worth = worth_of(y, preferences)
+    worth = np.subtract(*preferences.wins_and_losses())
     means = _means(subject, queries, places) if subject.is_linear else None
     found = []
     for number, place in enumerate(places):

@@ -131,12 +131,16 @@ def test_an_interrupt_of_the_first_evaluation_keeps_the_start(rows, loss):
     ranker = RankSVM(loss=loss, warm_start=True).fit(X, y, qid=qid)
     start = ranker.coef_.copy()
 
-    def interrupt(reading):
-        if reading.number == 2:
+    seen = []
+
+    def interrupt(block):
+        seen.append(block)
+        if len(seen) == 7:  # of four blocks: in the second pass
             raise KeyboardInterrupt
+        return block
 
     with pytest.warns(ConvergenceWarning):
-        ranker.set_params(C=2.0).fit(blocks_of(rows)._reporting(interrupt))
+        ranker.set_params(C=2.0).fit(blocks_of(rows).map(interrupt))
     assert ranker.status_ == "interrupted"
     assert_array_equal(ranker.coef_, start)
 
