@@ -190,7 +190,7 @@ class PairObjective:
 
     def _point(self, w: FloatArray, total: Total) -> Point:
         of_gradient = total.gradient_error
-        if of_gradient:  # an estimate: rows count by the weight of their pairs
+        if of_gradient:  # an estimate
             of_gradient *= 0.5 * self._sums.absolute_share
         return Point(
             value=total.value,

@@ -195,10 +195,13 @@ class Problem:
 
     @functools.cached_property
     def absolute_share(self) -> float:
-        """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
-        degrees = degrees_of(self.preferences)[:: self.stride]
-        absolute = Design(abs(self.some_rows.X)).transposed(degrees)
-        return self.stride * float(np.linalg.norm(absolute)) / self.preferences.total_weight
+        """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X.
+
+        As if all rows were in equally many pairs.
+        """
+        some = self.some_rows
+        absolute = Design(abs(some.X)).transposed(np.ones(some.n_rows))
+        return 2.0 * float(np.linalg.norm(absolute)) / max(1, some.n_rows)
 
     @functools.cached_property
     def uneven_diagonal(self) -> InverseDiagonal | None:
