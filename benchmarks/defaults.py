@@ -37,9 +37,11 @@ from pairrank.metrics import pairwise_accuracy  # noqa: E402
 from reproduction.data import DatasetNotFoundError, load  # noqa: E402
 from reproduction.data.made import discretize  # noqa: E402
 
-STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 N_FOLDS, MOST_ROWS, BINS = 3, 1000, 5
 SMALL, MOST_BOOSTED = 100, 2000
+ROUGH: dict[str, Any] = {"tol": 0.01, "max_iter": 60}
+"""The stops of cutting planes: the order of rows settles long before the weights."""
 KINDS = ("binary", "ordinal", "real", "queries")
 REAL = (
     *("diabetes", "pyrim", "triazines", "wisconsin", "machine_cpu", "autompg", "housing"),
@@ -150,10 +152,9 @@ def rankers(strength: float, rows: Rows, n_rows: int, spread: float) -> dict[str
     """Return the rankers at a strength."""
     found: dict[str, Any] = {
         "RankSVM": RankSVM(strength),
-        "RankSVM, hinge": RankSVM(strength, loss="hinge"),
+        "RankSVM, hinge": RankSVM(strength, loss="hinge", **ROUGH),
         "MPRank": MPRank(strength * n_rows),
-        "MPRank, n = 1": MPRank(strength * n_rows * spread, n=1),
-        "SVRank": SVRank(strength * n_rows * spread),
+        "SVRank": SVRank(strength * n_rows * spread, **ROUGH),
     }
     if np.unique(rows.y).size < SMALL:
         found["ConvexHullRanker"] = ConvexHullRanker(strength)
