@@ -11,17 +11,17 @@ from reproduction.study import Printed, Quantity, Record, Study, Table, at_place
 HEAD = """# Reproduction
 
 The tables, figures and claims of the papers that pairrank builds on, beside what this library
-gives. `make reproduce` writes this file from finished computations; nothing in it is typed by hand.
+gives. `make reproduce` computes what is missing and writes this file; nothing in it is typed by
+hand. `ARGS=--again` computes all of it again, `ARGS=--full` also what takes hours, and
+`ARGS='--paper NAME --table N --show'` prints every value of every cell, by fold or repeat.
 
 How to read a table: the upper line of an entry is ours, the mean ± the standard deviation over
 folds or repeats; the lower line, in italics, is what the paper prints. ✓ agrees: within two of the
 paper's standard deviations, or within the stated tolerance; ✗ differs, for the reason in brackets;
-★ passed its limit of time or memory (in italics: the paper's star); – is not run. Figures without ✓
-or ✗ are not compared: times depend on the machine, and where data or protocol are not the paper's,
-agreement would mean nothing; the notes say so. Rows of which no cell has run are left out: `--full`
-runs them. Times were taken one by one, but other programs may
-have used the machine: they are upper limits. `make reproduce ARGS='--paper NAME --table N --show'`
-prints every value of every cell, by fold or repeat.
+★ passed its limit of time or memory (in italics: the paper's star); – is not run, and rows of which
+no cell has run are left out. Figures without ✓ or ✗ are not compared: times depend on the machine,
+and where data or protocol are not the paper's, agreement would mean nothing; the notes say so.
+Times were taken one by one, but other programs may have used the machine: they are upper limits.
 """
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.study import NotRun, Study
+from reproduction.study import Cell, Curve, NotRun, Study, Table
 
 STYLES = (
     {"color": "#000000", "linestyle": "-", "marker": "o"},
@@ -19,7 +19,7 @@ STYLES = (
     {"color": "#999999", "linestyle": "-.", "marker": "P"},
     {"color": "#444444", "linestyle": ":", "marker": "*"},
 )
-"""Greys that differ in dash and marker too; `style(i)` takes them in turn."""
+"""Greys that differ in dash and marker too, taken in turn."""
 
 _SETTINGS: Any = {
     "svg.hashsalt": "pairrank",
@@ -31,74 +31,65 @@ _SETTINGS: Any = {
 }
 
 
-def style(place: int) -> dict[str, Any]:
-    """Return the style of a curve: colour, dash and marker."""
-    return {**STYLES[place % len(STYLES)], "markersize": 4.0, "linewidth": 1.2}
-
-
-def new_figure(n_axes: int = 1, *, n_rows: int = 1) -> tuple[Any, list[Any]]:
-    """Return a figure and its axes, side by side in rows."""
-    from matplotlib.figure import Figure
-
-    n_columns = -(-n_axes // n_rows)
-    figure = Figure(figsize=(3.6 * n_columns + 0.4, 2.9 * n_rows + 0.2), layout="constrained")
-    axes = figure.subplots(n_rows, n_columns, squeeze=False)
-    return figure, list(axes.ravel())
-
-
-def draw_curves(
-    axes: Any,
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    *,
-    title: str = "",
-    x: str = "",
-    y: str = "",
-    log: str = "",
-    dense: bool = False,
-) -> None:
-    """Draw curves of one axes, one style each, with a legend.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    curves : mapping of names to (x values, y values)
-    title, x, y : str
-        The axes' title and labels.
-    log : "", "x", "y" or "xy"
-        Which axes are logarithmic.
-    dense : bool
-        Draw a marker at about every tenth of the points.
-    """
-    for place, (name, (across, up)) in enumerate(curves.items()):
-        every = max(1, len(across) // 10) if dense else 1
-        axes.plot(across, up, label=name, markevery=every, **style(place))
-    axes.set_title(title, fontsize=9)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    if "x" in log:
-        axes.set_xscale("log")
-    if "y" in log:
-        axes.set_yscale("log")
-    if len(curves) > 1:
-        axes.legend(fontsize=7)
-
-
 def draw_pictures(study: Study, folder: Path) -> set[str]:
-    """Draw a study's pictures and return their names; one without cells is left out."""
+    """Draw the tables that have curves and return the pictures' names; none without cells."""
     import matplotlib
 
     drawn = set()
     folder.mkdir(parents=True, exist_ok=True)
     for table in study.tables:
         path = folder / f"{study.name}-{table.name}.svg"
-        if table.draw is None:
-            continue
         try:
-            with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)
-                figure = table.draw(study)
-                figure.savefig(path, format="svg", metadata={"Date": None})
-            drawn.add(path.name)
+            cells = study.done(table.name) if table.curves else []
         except NotRun:
             path.unlink(missing_ok=True)
+            continue
+        if cells:
+            with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                figure = _figure(study, table, cells)
+                figure.savefig(path, format="svg", metadata={"Date": None})
+            drawn.add(path.name)
     return drawn
+
+
+def _figure(study: Study, table: Table, cells: Sequence[Cell]) -> Any:
+    """Draw a row of axes for each curve, and a curve for each column that has it."""
+    from matplotlib.figure import Figure
+
+    rows = list(dict.fromkeys(cell.row for cell in cells))
+    n_curves = len(table.curves)
+    size = (3.6 * len(rows) + 0.4, 2.9 * n_curves + 0.2)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(n_curves, len(rows), squeeze=False)
+    for curve, line in zip(table.curves, grid, strict=True):
+        for row, axes in zip(rows, line, strict=True):
+            columns = [cell.column for cell in cells if cell.row == row]
+            _draw_curves(study, table.name, row, columns, curve, axes)
+    return figure
+
+
+def _draw_curves(
+    study: Study, table: str, row: str, columns: Sequence[str], curve: Curve, axes: Any
+) -> None:
+    """Draw the curves of a row, one style each, with a legend."""
+    place = 0
+    for column in columns:
+        try:
+            up = study.values(table, row, column, curve.value)
+        except KeyError:
+            continue
+        across: Sequence[float] = range(1, len(up) + 1)
+        if curve.against:
+            across = study.values(table, row, column, curve.against)
+        looks = {**STYLES[place % len(STYLES)], "markersize": 4.0, "linewidth": 1.2}
+        axes.plot(across, up, label=column, markevery=max(1, len(up) // 10), **looks)
+        place += 1
+    axes.set_title(row, fontsize=9)
+    axes.set_xlabel(curve.against or "steps + 1")
+    axes.set_ylabel(curve.title)
+    axes.set_xscale("log")
+    if curve.is_log:
+        axes.set_yscale("log")
+    if place > 1:
+        axes.legend(fontsize=7)

@@ -42,7 +42,7 @@ def cut(rows: Rows, counts: Any) -> Problem:
 
 
 class Fold(NamedTuple):
-    """Training and test rows, standardised on the training rows."""
+    """Training and test rows."""
 
     X: Any
     y: Any

@@ -143,6 +143,15 @@ class Quantity:
         return difference <= max(allowed, rounding) + 1e-12
 
 
+class Curve(NamedTuple):
+    """A value with many numbers, drawn against another, or against the steps + 1."""
+
+    value: str
+    title: str
+    against: str = ""
+    is_log: bool = False
+
+
 @dataclass(frozen=True)
 class Table:
     """A table or a figure of a paper.
@@ -158,8 +167,8 @@ class Table:
         With one column of cells, quantities become the columns; else an entry has all of them.
     note : str
         What differs from the paper's protocol, in Markdown.
-    draw : function of Study to a matplotlib figure, or None
-        It raises NotRun if there is nothing to draw.
+    curves : tuple of Curve
+        What a picture has: for each curve a row of axes, one for each row of the table.
     row_title : str
         The heading of the first column.
     """
@@ -169,7 +178,7 @@ class Table:
     cells: tuple[Cell, ...]
     quantities: tuple[Quantity, ...]
     note: str = ""
-    draw: Callable[[Study], Any] | None = None
+    curves: tuple[Curve, ...] = ()
     row_title: str = ""
 
     @property

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.base import clone, is_regressor
 
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from reproduction.data.ratings import RatingsTable
-from reproduction.protocols import fit_quietly
+from reproduction.protocols import Fold, fit_quietly
 
 METRICS: dict[str, Callable[..., Any]] = {
     "msd": msd,
@@ -25,15 +25,6 @@ METRICS: dict[str, Callable[..., Any]] = {
 
 LEAST_PER_SIDE = 2
 """A pair needs two ratings: the least number for training, and for testing."""
-
-
-class UserProblem(NamedTuple):
-    """One user's rows for any estimator: (n_rows, n_references) features and (n_rows,) ratings."""
-
-    X_train: NDArray[np.float64]
-    y_train: NDArray[np.float64]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ class Protocol:
     min_user_ratings: int = 0
     min_item_ratings: int = 0
 
-    def draw(self, table: RatingsTable, seed: int) -> list[UserProblem]:
+    def draw(self, table: RatingsTable, seed: int) -> list[Fold]:
         """Return the problems of one draw.
 
         Users with less than four ratings, or equal training ratings, are left out.
@@ -109,7 +100,7 @@ class Protocol:
             y = table.rating[table.of(user)]
             if np.ptp(y[train]) > 0.0:
                 X = features[table.item[table.of(user)]][:, refer != user]
-                problems.append(UserProblem(X[train], y[train], X[test], y[test]))
+                problems.append(Fold(X[train], y[train], X[test], y[test]))
         return problems
 
 
@@ -135,12 +126,12 @@ others refer.
 """
 
 
-def evaluate_users(problems: Sequence[UserProblem], ranker: Any) -> dict[str, float]:
+def evaluate_users(problems: Sequence[Fold], ranker: Any) -> dict[str, float]:
     """Return the metrics of a ranker that is fitted to each user, means over the users."""
     return {name: float(values.mean()) for name, values in user_metrics(problems, ranker).items()}
 
 
-def user_metrics(problems: Sequence[UserProblem], ranker: Any) -> dict[str, NDArray[np.float64]]:
+def user_metrics(problems: Sequence[Fold], ranker: Any) -> dict[str, NDArray[np.float64]]:
     """Return the metrics of each user who has them.
 
     Regressors of scikit-learn learn from ratings minus their mean, so that they need no intercept.

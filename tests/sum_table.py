@@ -11,7 +11,7 @@ import pytest
 from definitions import Sums, sums_over
 from loss_table import LOSSES, ROUNDING, assert_within, pairs_of, weights_of
 from pairrank.exceptions import PairrankWarning
-from pairrank.pair_sums import bands, bind, costs
+from pairrank.pair_sums import bind, sigmoid
 from pairrank.preferences import Levels
 from strategies import Problem
 
@@ -21,15 +21,15 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "squared_hinge of margin 0": HINGES,
     "hinge": HINGES,
     "hinge of margin 0.3": HINGES,
-    "logistic": ("auto", "spans", "boxes", "direct"),
-    "probit": ("auto", "spans", "boxes", "beaulieu", "direct"),
-    "raykar": ("auto", "spans", "boxes", "beaulieu", "direct"),
+    "logistic": ("auto", "bands", "boxes", "direct"),
+    "probit": ("auto", "bands", "boxes", "beaulieu", "direct"),
+    "raykar": ("auto", "bands", "boxes", "beaulieu", "direct"),
     "exponential": ("separable", "direct"),
     "modified_huber": ("auto",),
     "huberised_hinge": ("auto",),
     "no family": ("auto",),
 }
-"""Those of a user, and "spans": "auto" where a series over one interval costs nothing."""
+"""Those of a user, and "bands": "boxes" with bands of few rows."""
 
 EVERY = [(name, algorithm) for name, served in ALGORITHMS.items() for algorithm in served]
 
@@ -37,13 +37,11 @@ EVERY = [(name, algorithm) for name, served in ALGORITHMS.items() for algorithm 
 def sum_of(name: str, algorithm: str, levels: Levels, eps: float = 1e-6) -> Any:
     """Return the pair sum of a loss of the table over levels."""
     loss = LOSSES[name].loss
-    if algorithm != "spans":
+    if algorithm != "bands":
         return bind(loss, levels, pair_sum=algorithm, eps=eps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(costs, "EXACT", 0.0)
-        patch.setattr(bands, "BAND_ROWS", 3)
-        patch.setattr(bands, "LARGE_EDGE", 5)
-        return bind(loss, levels, eps=eps)
+        patch.setattr(sigmoid, "BAND_ROWS", 3)
+        return bind(loss, levels, pair_sum="boxes", eps=eps)
 
 
 def levels_of(problem: Problem, reduction: str = "sum") -> Levels:

@@ -28,7 +28,7 @@ from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight, svmlight
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import models
-from pairrank.pair_sums import _bound, bind, box_sum, cell_plan, sigmoid_pairs, spans
+from pairrank.pair_sums import _bound, bind, box_sum, boxed_queries, cell_plan, sigmoid_pairs
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Levels, _codes, levels
 
@@ -67,7 +67,7 @@ def small_blocks(monkeypatch):
         ("pairrank.estimators._descent", "_LEAST_SAMPLE", 200),
         ("pairrank.estimators._descent", "_LINE_ROWS", 300),
         (sorted_sums, "ROWS_PER_PART", 30),
-        (spans, "PLACES_A_BATCH", 30),
+        (boxed_queries, "ROWS_A_BATCH", 30),
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),
         (box_sum, "ROWS_A_BLOCK", 50),
         (box_sum, "_POINTS_PER_ENTRY", 0),

@@ -15,7 +15,6 @@ from pairrank import ConvexHullRanker, RankSVM
 from pairrank.metrics import wmw_score
 from reproduction.data import load
 from reproduction.data.made import discretize
-from reproduction.pictures import new_figure, style
 from reproduction.protocols import ExplicitPairs, Rows, fit_quietly
 from reproduction.study import (
     ANY,
@@ -232,35 +231,8 @@ FIGURE = Table(
     "The IVM is not to be had: scikit-learn's Gaussian process on the labels stands for it. nu and "
     "C are chosen on a quarter of the training rows; kernel features are exact up to about 1,000 "
     "rows, then a sample's.",
-    draw=lambda study: _draw(study),
     row_title="set",
 )
-
-
-def _draw(study: Study) -> Any:
-    """Draw mean and range of the accuracy, and the time, by set."""
-    figure, axes = new_figure(2)
-    shown = [method for method in METHODS if method not in (FULL_RBF, CHAIN_RBF)]
-    study.done("fig3")
-    for place, method in enumerate(shown):
-        looks = style(place) | {"linestyle": "none"}
-        for at, name in enumerate(SETS):
-            if study.status("fig3", name, method) != "done":
-                continue
-            wmw = study.values("fig3", name, method, "wmw")
-            mean = float(np.mean(wmw))
-            across = at + 1 + 0.14 * (place - len(shown) / 2)
-            label = method if at == 1 else None
-            axes[0].errorbar(across, mean, [[mean - min(wmw)], [max(wmw) - mean]], **looks)
-            seconds = float(np.median(study.values("fig3", name, method, "seconds")))
-            axes[1].plot(across, seconds, label=label, **looks)
-    axes[1].set_yscale("log")
-    axes[1].legend(fontsize=6)
-    for each, title in zip(axes, ("accuracy: mean and range", "seconds of a fit"), strict=True):
-        each.set_title(title, fontsize=9)
-        each.set_xlabel("set")
-        each.set_xticks(range(1, len(SETS) + 1))
-    return figure
 
 
 def _chain_is_as_good(study: Study) -> Verdict:

@@ -22,7 +22,6 @@ from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.losses import Hinge, SquaredHinge, Tube
 from pairrank.metrics import (
     hinge_rank_cost,
-    likelihood,
     m1d,
     msd,
     ndcg_score,
@@ -33,7 +32,7 @@ from pairrank.metrics._names import METRICS, Metric
 from pairrank.metrics.tables import EXACT_UP_TO, compare_values
 from pairrank.model_selection import rls_greedy
 from pairrank.model_selection.score_map import ScoreMap
-from pairrank.pair_sums import bind, query_costs
+from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 
 
@@ -154,9 +153,8 @@ def drawn(seed, n_rows=30):
 @given(
     seed=st.integers(0, 50),
     weighing=st.sampled_from([(), ("sample_weight",), ("winner_weight", "loser_weight")]),
-    few_pairs=st.sampled_from([0, query_costs.FEW_PAIRS]),
 )
-def test_each_query_has_the_loss_of_its_own_preferences(graph, seed, weighing, few_pairs):
+def test_each_query_has_the_loss_of_its_own_preferences(graph, seed, weighing):
     y, scores, qid, _ = drawn(seed)
     rng = np.random.default_rng(seed)
     sides = {name: rng.integers(0, 3, y.size).astype(float) for name in weighing}
@@ -169,25 +167,10 @@ def test_each_query_has_the_loss_of_its_own_preferences(graph, seed, weighing, f
         losses[qid[i]] += wins[i] * loses[j] * np.log1p(np.exp(scores[j] - scores[i]))
         weights[qid[i]] += wins[i] * loses[j]
     wanted = {q: losses[q] / weights[q] for q in np.flatnonzero(weights).tolist()}
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairrankWarning)
-        patch.setattr(query_costs, "FEW_PAIRS", few_pairs)
         found = pairwise_log_loss(y, scores, graph=graph, qid=qid, per_query=True, **sides)
     assert found == pytest.approx(wanted, rel=1e-9)
-
-
-@pytest.mark.parametrize("graph", ["full", "chain"])
-def test_small_queries_are_summed_in_one_pass(graph, monkeypatch):
-    rng = np.random.default_rng(0)
-    qid = np.arange(20_000) // 10
-    y, scores = rng.integers(0, 3, qid.size), rng.normal(size=qid.size)
-
-    def refuse(*arguments, **options):
-        raise AssertionError("a small query has a sum of its own")
-
-    monkeypatch.setattr(query_costs, "bind", refuse)
-    monkeypatch.setattr(likelihood, "bind", refuse)
-    assert np.isfinite(pairwise_log_loss(y, scores, qid=qid, average="queries", graph=graph))
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])

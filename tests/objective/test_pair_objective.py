@@ -20,6 +20,7 @@ from pairrank.objective import (
     is_even,
 )
 from pairrank.objective import spread_of_features as spread
+from pairrank.objective.normal_equations import dense
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.tron import Tron
@@ -73,7 +74,7 @@ def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
     else:
         problem = Problem(form(X), differences(rng, 400), Tube(0.1, 1))
     objective, pair_sum = PairObjective(problem), bind(problem.loss, problem.preferences)
-    double = X.astype(np.float64)
+    double = dense(problem.design.X)
     for w in (np.array([0.3, -0.2, 1e-4]), np.zeros(3)):
         point = objective.at(w)
         score_gradient = problem.factor * pair_sum.at(problem.design.scores(w)).gradient

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from definitions import preferences_of, probit, sums_over
-from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
+from pairrank.compiled.sigmoid import PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.pair_sums import sigmoid
-from pairrank.pair_sums.bands import make_bands
-from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+from pairrank.losses import Logistic
+from pairrank.pair_sums import bind, sigmoid
 from pairrank.pair_sums.sigmoid import SigmoidSum
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, problems, scores_of
@@ -45,8 +44,7 @@ def pairs_of(problem: Any) -> list[tuple]:
 
 def by(name: str, levels: Levels, eps: float) -> SigmoidSum:
     """Return a sum of all queries by one algorithm."""
-    queries = np.flatnonzero(np.diff(levels.query_group))
-    return SigmoidSum(levels, PROBIT, {name: queries}, eps)
+    return SigmoidSum(levels, PROBIT, name, eps)
 
 
 @pytest.mark.parametrize("least_rows", [1, 3, 200])
@@ -59,7 +57,6 @@ def test_sums_equal_the_double_loop(least_rows, problem, eps):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sigmoid, "PAPER_ROWS", least_rows)
-        patch.setattr("pairrank.pair_sums.bands.LARGE_EDGE", least_rows)
         found = by("beaulieu", levels, eps).at(problem.scores)
     allowed = (eps + ROUNDING) * wanted.row_weight + 4e-16
     assert (np.abs(found.gradient - wanted.gradient) <= allowed).all()
@@ -135,17 +132,7 @@ def test_curvature_and_influence_are_those_of_all_queries(graph):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.abs(other).max())
 
 
-def test_queries_that_are_not_asked_for_stay_as_they_are():
-    levels = made(2000, 5, "full", weighted=False)
-    gradient = np.full(2000, 7.0)
-    bound = BeaulieuQueries(levels, make_bands(levels, np.array([1])), PROBIT, 1e-6)
-    bound.value_and_gradient(np.random.default_rng(0).normal(size=2000), gradient)
-    outside = levels.row_of[levels.query_start[0] : levels.query_start[1]]
-    assert (gradient[outside] == 7.0).all()
-    assert (np.delete(gradient, outside) != 7.0).all()
-
-
 def test_the_logistic_loss_is_refused():
     levels = made(50, 3, "full", weighted=False)
-    with pytest.raises(PairrankError, match="serves the probit loss alone"):
-        BeaulieuQueries(levels, make_bands(levels, np.array([0])), LOGISTIC, 1e-6)
+    with pytest.raises(PairrankError, match="sums erfc functions only"):
+        bind(Logistic(), levels, pair_sum="beaulieu")

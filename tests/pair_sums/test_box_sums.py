@@ -175,7 +175,7 @@ def test_moments_of_parts_add(spread):
     assert (added.code == whole.code).all()
     assert (added.keys == whole.keys).all()
     np.testing.assert_allclose(added.values, whole.values, rtol=0, atol=1e-13 * np.abs(q).sum())
-    costs, _ = meet(rule, COST[0], added, 3, FULL)
+    costs = meet(rule, COST[0], added, np.array([0, 3]), FULL, above=False)
     terms = COST[0].function(differences(points, points)) * (code[:, np.newaxis] > code)
     size = np.abs(q) @ terms @ np.abs(q) + np.abs(q).sum() ** 2
     found = np.vdot(costs, whole.values[0])
@@ -193,7 +193,8 @@ def test_codes_meet_those_below_and_above(spread, linked):
     placed = Boxes(rule, points, code.astype(np.int32), 4)
     edges = np.array([(0, 2), (1, 2), (0, 3)])
     links = links_of(edges, 4) if linked else FULL
-    below, above = meet(rule, SIGMOID[0], placed.moments(win, lose), 4, links, lowered=True)
+    both = rule, SIGMOID[0], placed.moments(win, lose), np.array([0, 4]), links
+    below, above = meet(*both, above=False, lowered=True), meet(*both, above=True)
     preferred = code[:, np.newaxis] > code
     if linked:
         names = 4 * code + code[:, np.newaxis]
@@ -204,8 +205,21 @@ def test_codes_meet_those_below_and_above(spread, linked):
         (above, (preferred.T * terms) @ win),
     ):
         found = np.zeros(300)
-        placed.add(1.0, series, np.empty(0), found)
+        placed.add(series, np.empty(0), found)
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9 * (win.sum() + lose.sum()))
+
+
+def test_codes_meet_those_of_their_own_query():
+    generator = np.random.default_rng(2)
+    points, code = 5.0 * generator.normal(size=300), generator.integers(0, 5, 300)
+    rule, query_code = box_rule((COST[0],), 1e-10), np.array([0, 2, 5])
+    placed = Boxes(rule, points, code.astype(np.int32), 5)
+    series = meet(rule, COST[0], placed.moments(np.ones(300)), query_code, FULL, above=False)
+    found, query = np.zeros(300), code >= 2
+    placed.add(series, np.empty(0), found)
+    below = (code[:, np.newaxis] > code) & (query[:, np.newaxis] == query)
+    wanted = (below * COST[0].function(differences(points, points))).sum(axis=1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-10 * 300)
 
 
 @pytest.mark.parametrize("profile", [ERFC, COST[0], COST[1]], ids=lambda profile: profile.name)

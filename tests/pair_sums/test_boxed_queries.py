@@ -15,7 +15,7 @@ from definitions import Sums, logistic, preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Logistic
-from pairrank.pair_sums import bands, bind, box_sum, spans
+from pairrank.pair_sums import bands, bind, box_sum, boxed_queries, sigmoid
 from pairrank.pair_sums.profiles import PRODUCT_EPS
 from pairrank.pair_sums.sigmoid import SigmoidSum
 from pairrank.preferences import Levels, OrderGraph
@@ -28,17 +28,13 @@ ROUNDING = 1e-14
 """Of the weight of the pairs."""
 DEFINITIONS = {LOGISTIC: logistic(), PROBIT: probit()}
 
-LEVELS = {(bands, "BAND_ROWS"): 1, (bands, "LARGE_EDGE"): 0}
 PLANS: dict[str, tuple[str, dict[tuple[Any, str], Any]]] = {
-    "series": ("spans", {}),
-    "series of levels": ("spans", LEVELS),
-    "series of bands": ("spans", {(bands, "BAND_ROWS"): 4, (bands, "LARGE_EDGE"): 12}),
-    "series in blocks": ("spans", {**LEVELS, (spans, "PLACES_A_BLOCK"): 16}),
-    "boxes": ("boxes", {}),
-    "boxes of levels": ("boxes", LEVELS),
-    "boxes of bands": ("boxes", {(bands, "BAND_ROWS"): 4, (bands, "LARGE_EDGE"): 12}),
-    "boxes by sorting": ("boxes", {**LEVELS, (box_sum, "FEW_BOXES"): 0}),
-    "wide by boxes": ("spans", {**LEVELS, (spans, "FEW_PAIRS"): 0}),
+    "auto": ("auto", {}),
+    "levels": ("boxes", {(sigmoid, "BAND_ROWS"): 1}),
+    "bands": ("boxes", {(sigmoid, "BAND_ROWS"): 4}),
+    "large bands": ("boxes", {}),
+    "small batches": ("boxes", {(sigmoid, "BAND_ROWS"): 4, (boxed_queries, "ROWS_A_BATCH"): 16}),
+    "sorting": ("boxes", {(sigmoid, "BAND_ROWS"): 1, (box_sum, "FEW_BOXES"): 0}),
 }
 
 
@@ -76,8 +72,7 @@ def results(bound: SigmoidSum, scores: np.ndarray, v: np.ndarray) -> tuple:
 
 
 def boxed(levels: Levels, kind: int, eps: float, name: str = "boxes") -> SigmoidSum:
-    queries = np.flatnonzero(np.diff(levels.query_group))
-    return SigmoidSum(levels, kind, {name: queries}, eps)
+    return SigmoidSum(levels, kind, name, eps)
 
 
 def assert_within(found: Any, wanted: Any, allowed: Any) -> None:
@@ -147,8 +142,8 @@ CASES = [
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
 @pytest.mark.parametrize(("graph", "labels"), CASES)
 @pytest.mark.parametrize("scores", ["normal", "wide", "outlier", "constant", "offset", "clusters"])
-@pytest.mark.parametrize("name", ["spans", "boxes"])
-def test_thousands_of_rows_equal_pair_by_pair(name, kind, graph, labels, scores):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_thousands_of_rows_equal_pair_by_pair(weighted, kind, graph, labels, scores):
     generator = np.random.default_rng(3)
     n_rows = 1500
     y = {
@@ -159,6 +154,7 @@ def test_thousands_of_rows_equal_pair_by_pair(name, kind, graph, labels, scores)
     }[labels].astype(float)
     qid = generator.integers(0, 2, n_rows)
     weight = generator.exponential(size=n_rows) * (generator.random(n_rows) < 0.9)
+    weight = weight if weighted else None
     levels = Levels.build(y, qid, graph=GRAPHS[graph], sample_weight=weight).reduced("rows")
     at, v = scores_of(scores, n_rows, generator), generator.normal(size=n_rows)
     direct = results(boxed(levels, kind, 1e-6, "direct"), at, v)
@@ -166,7 +162,7 @@ def test_thousands_of_rows_equal_pair_by_pair(name, kind, graph, labels, scores)
     span = pairs * np.abs(v) + pairs.max() * np.abs(v).max()
     size = levels.total_weight
     for eps in (1e-6, 1e-12):
-        found = results(boxed(levels, kind, eps, name), at, v)
+        found = results(boxed(levels, kind, eps), at, v)
         assert_within(found[0], direct[0], eps * size + ROUNDING * (size + direct[0]))
         assert_within(found[1], direct[1], (eps + ROUNDING) * pairs)
         assert_within(found[2], direct[2], max(eps, 1e-6) * span)
@@ -235,11 +231,16 @@ def test_a_query_need_not_be_one_run_of_rows():
         np.testing.assert_allclose(moved, stayed[order], atol=1e-11 * np.abs(stayed).max())
 
 
-def test_only_the_queries_asked_for_are_summed():
+def test_only_the_chosen_queries_are_summed():
     generator = np.random.default_rng(6)
     y, scores = generator.integers(0, 3, 900) * 1.0, generator.normal(size=900)
     levels = Levels.build(y, np.arange(900) % 3)
-    gradient = SigmoidSum(levels, LOGISTIC, {"boxes": np.array([1])}, 1e-6).at(scores).gradient
+    gradient, chosen = np.zeros(900), np.array([False, True, False])
+    borders = bands.borders_of(levels, chosen, 1)
+    costs = boxed_queries.BoxedQueries(levels, chosen, borders, LOGISTIC, 1e-6).costs(
+        scores, gradient
+    )
+    assert (costs > 0.0).tolist() == chosen.tolist()
     assert (gradient[np.arange(900) % 3 != 1] == 0.0).all()
     assert (gradient[1::3] != 0.0).all()
 

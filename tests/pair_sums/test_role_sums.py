@@ -7,23 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loss_table import LOSSES, assert_within, pairs_of, random_problem, weights_of
+from loss_table import LOSSES, assert_within, pairs_of, random_problem
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cell_plan, roles
+from pairrank.pair_sums import bind, cell_plan
 from pairrank.preferences import Levels, Pairs
 from strategies import problems_with_roles
-from sum_table import EVERY, assert_sums, double_loop, levels_of, scale_of_rows, sum_of
+from sum_table import EVERY, assert_sums, double_loop, levels_of, sum_of
 
 pytestmark = pytest.mark.numeric
-
-EDGES, HALVES = 0.0, np.inf
-"""The cost of an edge in rows: edges join all levels, or no levels."""
-
-
-def role_sum(name, algorithm, levels, *, eps=1e-6, rows_per_edge=HALVES):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roles, "ROWS_PER_EDGE", rows_per_edge)
-        return sum_of(name, algorithm, levels, eps)
 
 
 def with_roles(problem, *, events=False):
@@ -39,12 +30,11 @@ def with_roles(problem, *, events=False):
     problem=problems_with_roles(),
     reduction=st.sampled_from(("sum", "rows", "query")),
     eps=st.sampled_from((1e-3, 1e-6, 1e-13)),
-    rows_per_edge=st.sampled_from((EDGES, 1.0, HALVES)),
 )
 @settings(max_examples=60)
-def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps, rows_per_edge):
+def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
     levels = levels_of(problem, reduction)
-    bound = role_sum(name, algorithm, levels, eps=eps, rows_per_edge=rows_per_edge)
+    bound = sum_of(name, algorithm, levels, eps)
     wanted = double_loop(problem, LOSSES[name].definition, levels)
     assert_sums(name, bound, problem.scores, problem.v, wanted)
 
@@ -91,7 +81,7 @@ def test_cells_state_their_error_for_every_problem(name, problem, reduction):
     # A slope of 1 at a kink may be counted in or out by rounding.
     problem = problem._replace(scores=problem.scores + 1e-9 * np.arange(scores.size))
     levels = levels_of(problem, reduction)
-    bound = role_sum(name, "cells", levels)
+    bound = sum_of(name, "cells", levels)
     wanted = double_loop(problem, LOSSES[name].definition, levels)
     assert_stated_error(bound.at(problem.scores), wanted)
 
@@ -102,7 +92,7 @@ def test_cells_state_their_error_for_every_problem(name, problem, reduction):
 def test_cells_are_sharpened_to_the_exact_sum(name, n_levels):
     problem = with_roles(random_problem(300, n_levels, queries=3, weighted=True), events=True)
     levels = levels_of(problem, "rows")
-    bound = role_sum(name, "cells", levels)
+    bound = sum_of(name, "cells", levels)
     wanted = double_loop(problem, LOSSES[name].definition, levels)
     found = bound.at(problem.scores)
     assert found.error > 0.0
@@ -123,12 +113,11 @@ def test_cells_are_sharpened_to_the_exact_sum(name, n_levels):
     assert_within(exact.gradient, wanted.gradient, 1e-12 * wanted.gradient_size)
 
 
-@pytest.mark.parametrize("algorithm", ["boxes", "spans"])
-def test_every_part_is_sharpened_to_the_promised_error(algorithm):
+@pytest.mark.parametrize("algorithm", ["boxes", "bands"])
+def test_boxes_are_sharpened_to_the_promised_error(algorithm):
     problem = with_roles(random_problem(400, 6, weighted=True))
     levels = levels_of(problem)
-    bound = role_sum("logistic", algorithm, levels, eps=1e-4)
-    assert len(bound.parts) == 3
+    bound = sum_of("logistic", algorithm, levels, 1e-4)
     wanted = double_loop(problem, LOSSES["logistic"].definition, levels)
     before = bound.error
     assert before == pytest.approx(1e-4 * levels.total_weight, rel=1e-12)
@@ -141,7 +130,7 @@ def test_every_part_is_sharpened_to_the_promised_error(algorithm):
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
 def test_gradient_and_curvature_are_the_differences(name, algorithm, n_levels):
     problem = with_roles(random_problem(300, n_levels, queries=3), events=True)
-    bound = role_sum(name, algorithm, levels_of(problem, "rows"), eps=1e-12)
+    bound = sum_of(name, algorithm, levels_of(problem, "rows"), 1e-12)
     # Short steps where the loss has pieces, so that few pairs change theirs; else long ones.
     step = 1e-4 if LOSSES[name].floor else 1e-6
     below, above = (bound.at(problem.scores + side * step * problem.v) for side in (-1, 1))
@@ -170,7 +159,7 @@ def test_roles_of_weight_one_are_the_plain_sum(name):
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
 def test_scores_out_of_range_give_infinity_and_no_curvature(name, algorithm):
     problem = with_roles(random_problem(60, 3))
-    bound = role_sum(name, algorithm, levels_of(problem))
+    bound = sum_of(name, algorithm, levels_of(problem))
     for bad in (np.nan, np.inf):
         scores = np.where(np.arange(60) == 7, bad, problem.scores)
         found = bound.at(scores)
@@ -195,32 +184,6 @@ def test_labels_without_a_preference_of_positive_weight_sum_to_nothing(name, alg
 def test_large_weights_of_far_pairs_cost_light_ones_no_digits():
     winner, loser = np.array([1.0, 1e-60, 1e60]), np.ones(3)
     problem = random_problem(3, 3)._replace(y=np.arange(3.0), winner=winner, loser=loser)
-    bound = role_sum("squared_hinge", "sorted", levels_of(problem))
+    bound = sum_of("squared_hinge", "sorted", levels_of(problem))
     scores = np.array([5.0, 0.0, 9.0])
     np.testing.assert_allclose(bound.at(scores).gradient, [1.2e-59, -1.2e-59, 0.0], rtol=1e-12)
-
-
-def test_a_query_has_one_part_per_bit_of_its_levels_or_edges():
-    problem = with_roles(random_problem(2_000, 64))
-    levels = levels_of(problem)
-    parts = role_sum("logistic", "direct", levels).parts
-    assert [part.levels.n_pairs for part in parts] == sorted(
-        (part.levels.n_pairs for part in parts), reverse=True
-    )
-    assert len(parts) == 6
-    assert sum(part.levels.n_pairs for part in parts) == levels.n_pairs
-    (part,) = role_sum("logistic", "boxes", levels, rows_per_edge=EDGES).parts
-    assert part.levels.n_pairs == levels.n_pairs
-    assert len(part.levels.edges) == 64 * 63 // 2
-
-
-def test_scales_of_queries_reach_every_part():
-    problem = with_roles(random_problem(200, 20, queries=5))
-    levels = levels_of(problem, "query")
-    winner, loser = weights_of(problem)
-    scale = scale_of_rows(levels)
-    wanted = sum(winner[i] * loser[j] * scale[i] for i, j in pairs_of(problem))
-    for rows_per_edge in (EDGES, HALVES):
-        parts = role_sum("logistic", "auto", levels, rows_per_edge=rows_per_edge).parts
-        weight = sum(part.levels.total_weight for part in parts)
-        assert weight == pytest.approx(wanted, rel=1e-12)

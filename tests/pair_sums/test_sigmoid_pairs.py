@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import definitions
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums import bands, sigmoid_pairs
-from pairrank.pair_sums.bands import make_bands
-from pairrank.pair_sums.sigmoid_pairs import Jobs, SigmoidPairs, jobs_of_queries
+from pairrank.pair_sums.bands import borders_of, within_bands
+from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, scores_of
 
@@ -27,21 +26,6 @@ GRAPHS = {
     "chain": "chain",
     "graph": OrderGraph([(0, 1), (0, 2), (1, 4), (2, 4), (5, 3), (0, 4), (6, 0), (7, 0), (3, 9)]),
 }
-
-
-def pairs_of(jobs: Jobs) -> set[tuple[int, int]]:
-    """Return the layout's places of every pair (winner, loser)."""
-    pairs = []
-    for first, last in jobs.groups:
-        for group in range(first, last):
-            runs = [(jobs.group_start[first], jobs.group_start[group])]
-            if len(jobs.runs):
-                runs = jobs.runs[slice(*jobs.run_start[group : group + 2])]
-            for i in range(*jobs.group_start[group : group + 2]):
-                pairs += [(i, j) for low, high in runs for j in range(low, high)]
-    assert len(set(pairs)) == len(pairs)
-    assert len(pairs) == jobs.pairs.sum()
-    return set(pairs)
 
 
 def every_pair(levels: Levels) -> set[tuple[int, int]]:
@@ -96,27 +80,20 @@ def slow(levels, kind, pairs, scale, scores, v) -> tuple:
     n_levels=st.integers(2, 40),
     scores=st.sampled_from(KINDS),
     weighted=st.booleans(),
-    pairs_at_once=st.sampled_from([20, 1 << 27]),
 )
 @settings(max_examples=60, deadline=None)
-def test_sums_equal_the_double_loop(
-    kind, graph, seed, n_rows, n_levels, scores, weighted, pairs_at_once
-):
+def test_sums_equal_the_double_loop(kind, graph, seed, n_rows, n_levels, scores, weighted):
     levels = problem(seed, n_rows, n_levels, graph, weighted=weighted).reduced("query")
-    jobs = jobs_of_queries(levels, np.arange(levels.n_queries))
-    assert pairs_of(jobs) == every_pair(levels)
     generator = np.random.default_rng(seed)
     at, v = scores_of(scores, n_rows, generator), generator.normal(size=n_rows)
     scale = np.repeat(
         np.broadcast_to(levels.pair_scale, levels.n_queries), np.diff(levels.query_start)
     )
     value, *wanted, size, moved = slow(levels, kind, every_pair(levels), scale, at, v)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", pairs_at_once)
-        found = SigmoidPairs(levels, kind, jobs)
-    results = np.zeros((4, n_rows))
-    assert abs(found.value_and_gradient(at, results[0]) - value) <= ROUNDING * (size.sum() + value)
-    (second,), (first,) = found.derivatives(2, at), found.derivatives(1, at)
+    found, results = SigmoidPairs(levels, kind), np.zeros((4, n_rows))
+    summed = (found.costs(at, results[0]) * levels.pair_scale).sum()
+    assert abs(summed - value) <= ROUNDING * (size.sum() + value)
+    second, first = found.derivative(2, at), found.derivative(1, at)
     second.product(v, results[1])
     second.diagonal(results[2])
     first.product(v, results[3])
@@ -125,38 +102,28 @@ def test_sums_equal_the_double_loop(
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("least_rows", [1, 2, 7, 30])
+@pytest.mark.parametrize("rows", [1, 2, 7, 30])
 @pytest.mark.filterwarnings("ignore")
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(4, 60), n_levels=st.integers(2, 40))
 @settings(max_examples=30, deadline=None)
-def test_pairs_of_bands_and_within_them_are_all_pairs(graph, least_rows, seed, n_rows, n_levels):
+def test_pairs_within_bands_are_those_of_their_rows(graph, rows, seed, n_rows, n_levels):
     levels = problem(seed, n_rows, n_levels, graph, weighted=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bands, "LARGE_EDGE", least_rows)
-        made = make_bands(levels, np.arange(levels.n_queries), least_rows)
-    left = pairs_of(made.within)
-    if graph == "full":
-        among = pairs_of(made.between)
-    else:
-        low, start = made.links[:2]
-        among = {
-            (i, j)
-            for high in range(start.size - 1)
-            for lower in low[start[high] : start[high + 1]]
-            for i in range(*made.start[high : high + 2])
-            for j in range(*made.start[lower : lower + 2])
-        }
-    assert not left & among
-    assert left | among == every_pair(levels)
+    chosen = np.arange(levels.n_queries) != 1
+    borders = borders_of(levels, chosen, rows)
+    within = every_pair(within_bands(levels, chosen, borders))
+    place = np.arange(levels.row_of.size)
+    band = np.searchsorted(levels.group_start[borders], place, side="right")
+    query = np.searchsorted(levels.query_start, place, side="right") - 1
+    if graph != "full":
+        band = np.where(chosen[query], -place, band)
+    assert within == {(i, j) for i, j in every_pair(levels) if band[i] == band[j]}
 
 
-@pytest.mark.parametrize("least_rows", [1, 5, 32])
-def test_bands_have_enough_rows_but_beside_large_levels(least_rows):
+@pytest.mark.parametrize("rows", [1, 5, 32])
+def test_bands_of_several_levels_have_a_bounded_number_of_rows(rows):
     sizes = np.random.default_rng(0).integers(1, 60, 200)
     levels = Levels.build(np.repeat(np.arange(200.0), sizes))
-    made = make_bands(levels, np.array([0]), least_rows)
-    rows, groups = np.diff(made.start), made.within.groups
-    small = np.diff(levels.group_start[groups]).ravel()
-    assert (small < 2 * least_rows).all()
-    assert rows.sum() == sizes.sum()
-    assert rows.size <= 200
+    borders = borders_of(levels, np.array([True]), rows)
+    found, several = np.diff(levels.group_start[borders]), np.diff(borders) > 1
+    assert (2 * found[several] < 3 * rows).all()
+    assert found.sum() == sizes.sum()

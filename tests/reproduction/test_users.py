@@ -57,7 +57,7 @@ def test_judged_users_do_not_refer_and_are_active():
         assert X_test.shape == (y_test.size, 15)
         assert 10 <= y.size + y_test.size <= 70
     again = zip(problems, PROTOCOL.draw(TABLE, 3), strict=True)
-    assert all(np.array_equal(one.X_train, two.X_train) for one, two in again)
+    assert all(np.array_equal(one.X, two.X) for one, two in again)
 
 
 def test_gaps_are_drawn_with_the_moments_of_the_item():

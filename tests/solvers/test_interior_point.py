@@ -154,17 +154,17 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
 
 def pair_of(rows, line):
     """Return a line of the passes' state for both limits, (2, n_rows)."""
-    return np.stack((rows.numbers(line), rows.numbers(line + 1)))
+    return rows.state[line : line + 2].copy()
 
 
 def set_pair(rows, line, values):
     for side in (0, 1):
-        rows.set_numbers(line + side, values[side])
+        rows.state[line + side] = values[side]
 
 
 @pytest.mark.parametrize("graph", ["chain", "full"])
 @pytest.mark.parametrize("margins_grow", [False, True])
-@pytest.mark.parametrize(("n_rows", "piece_rows"), [(90, 17), (3 * passes.BLOCK, 170)])
+@pytest.mark.parametrize(("n_rows", "piece_rows"), [(90, 17), (768, 170)])
 def test_rows_move_as_newton_s_equations_say(graph, margins_grow, n_rows, piece_rows, monkeypatch):
     monkeypatch.setattr(hull_objective, "_PIECE_ROWS", piece_rows)
     objective, _ = make_objective(graph=graph, n_rows=n_rows)
@@ -244,7 +244,7 @@ def test_rows_move_as_newton_s_equations_say(graph, margins_grow, n_rows, piece_
     part = shares[:, groups] * moved
     np.testing.assert_allclose(gradient, objective.transposed(part[1] - part[0]))
     assert squares == pytest.approx((part.sum(axis=0) ** 2 / (4 * objective.cost)).sum())
-    np.testing.assert_array_equal(rows.numbers(passes.COST), objective.cost)
+    np.testing.assert_array_equal(rows.state[passes.COST], objective.cost)
 
 
 @pytest.mark.parametrize("nu", [1e-2, 1.0, 1e2])

@@ -19,9 +19,8 @@ from reproduction.papers.airola2010.rows import (
     problem_of,
     with_pairs,
 )
-from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import Problem, Rows, seconds_of, without_warnings
-from reproduction.study import Cell, Place, Printed, Quantity, Study, Table
+from reproduction.study import Cell, Curve, Place, Printed, Quantity, Table
 
 GRID = tuple(2.0**power for power in range(-10, 11))
 METHODS = {"1 Tikhonov": "tikhonov", "2 iteration": "iteration", "3 hybrid": "hybrid"}
@@ -183,30 +182,9 @@ def _curves(name: str, title: str, rows: tuple[str, ...]) -> Table:
         ),
         note="The paper draws curves and prints no numbers. Conjugate gradients run to 1e-5 or 500 "
         "steps.",
-        draw=lambda study: _draw(study, name, rows),
+        curves=(Curve("error", "validation error", is_log=True),),
         row_title="data",
     )
-
-
-def _draw(study: Study, name: str, rows: tuple[str, ...]) -> Any:
-    done = study.done(name)
-    figure, axes = new_figure(len(rows))
-    for place, row in enumerate(rows):
-        curves: dict[str, tuple[list[float], list[float]]] = {}
-        for cell in done:
-            if cell.row == row:
-                error = study.values(name, row, cell.column, "error")
-                curves[cell.column] = ([step + 1.0 for step in range(len(error))], error)
-        draw_curves(
-            axes[place],
-            curves,
-            title=row,
-            x="steps + 1",
-            y="validation error",
-            log="xy",
-            dense=True,
-        )
-    return figure
 
 
 PARSE_CURVES = _curves("fig1", "validation error by steps, parse ranking", (PARSES,))

@@ -60,14 +60,12 @@ def _generated(seed: int, n_votes: int = 4_000, n_items: int = 30) -> Votes:
     return Votes(np.where(wins, i, j), np.where(wins, j, i), np.ones(n_votes), voter, n_items)
 
 
-def judge(
-    *, dataset: str, covariance: str | None, alpha: float = 1.0, seed: int = 0
-) -> dict[str, Any]:
+def judge(*, dataset: str, covariance: str, alpha: float = 1.0, seed: int = 0) -> dict[str, Any]:
     """Return how well scores predict held-out votes, and how often intervals of halves agree.
 
     `agree` is the share of items whose scores from the halves of the voters differ by no more than
     half a 95 % interval of their difference: .95 if intervals are right. `covariance` is "laplace"
-    (independent votes), "clusters" (voters), or None for scores without intervals.
+    (independent votes) or "clusters" (voters).
     """
     votes = votes_of(dataset, seed)
     accuracy, losses, wins = [], [], []
@@ -79,15 +77,15 @@ def judge(
         accuracy.append(_order(score, won[decided], lost[decided]))
         wins.append(_order(share, won[decided], lost[decided]))
         losses.append(float(np.logaddexp(0.0, score[lost] - score[won])[decided].mean()))
-    found: dict[str, Any] = {"accuracy": accuracy, "by wins": wins, "log loss": losses}
-    if covariance is None:
-        return found
     halves = _halves(votes, seed)
     (one, error), (two, other) = (_scores(each, alpha, covariance) for each in halves)
     known = np.isfinite(error + other) & np.all([_counts(each) > 0 for each in halves], axis=0)
     inside = np.abs(one - two)[known] <= Z * np.hypot(error, other)[known]
     _, whole = _scores(votes, alpha, covariance)
-    return found | {
+    return {
+        "accuracy": accuracy,
+        "by wins": wins,
+        "log loss": losses,
         "agree": float(inside.mean()),
         "half width": float(np.median(Z * whole[np.isfinite(whole)])),
     }

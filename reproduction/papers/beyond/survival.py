@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,14 +39,8 @@ class Patients(NamedTuple):
         return Patients(*(each[which] for each in self))
 
 
-def _by_svm(train: Patients, X: Any) -> Any:
-    target: dict[str, Any] = dict(survival_target(train.event, train.time))
-    return RankSVM(1.0).fit(train.X, **target).predict(X)
-
-
-def _by_ncg(train: Patients, X: Any) -> Any:
-    target: dict[str, Any] = dict(survival_target(train.event, train.time))
-    return RankNCG(1.0).fit(train.X, **target).predict(X)
+def _by(ranker: Any, train: Patients, X: Any) -> Any:
+    return ranker.fit(train.X, **survival_target(train.event, train.time)).predict(X)
 
 
 def _by_times(train: Patients, X: Any) -> Any:
@@ -62,8 +57,8 @@ def _by_cox(train: Patients, X: Any) -> Any:
 
 SVM, NCG, COX, TIMES = "RankSVM", "RankNCG", "Cox regression", "ridge on log times of events"
 MODELS: dict[str, Callable[[Patients, Any], Any]] = {
-    SVM: _by_svm,
-    NCG: _by_ncg,
+    SVM: partial(_by, RankSVM(1.0)),
+    NCG: partial(_by, RankNCG(1.0)),
     COX: _by_cox,
     TIMES: _by_times,
 }

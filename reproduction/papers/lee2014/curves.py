@@ -11,9 +11,8 @@ import numpy as np
 from pairrank import RankSVM
 from reproduction.papers.lee2014 import trees
 from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, problem, quality
-from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import Rows, fit_quietly
-from reproduction.study import Cell, NotRun, Quantity, Study, Table
+from reproduction.study import Cell, Curve, Quantity, Table
 
 TREE, COUNTING, BUNDLE = "Tree-TRON", "PRSVM+, by counting", "TreeRankSVM, cutting planes"
 EVERY_PAIR = "PRSVM+, every pair"
@@ -170,6 +169,13 @@ _NOTE = (
 )
 
 
+CURVES = {
+    "distance": Curve("distance", "f/f* - 1", "seconds", is_log=True),
+    "accuracy": Curve("accuracy", "test accuracy", "seconds"),
+    "ndcg": Curve("ndcg", "test ndcg", "seconds"),
+}
+
+
 def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *values: str) -> Table:
     return Table(
         name=name,
@@ -177,31 +183,9 @@ def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *values: st
         cells=tuple(cells),
         quantities=_QUANTITIES,
         note=f"{note} {_NOTE}",
-        draw=lambda study: _draw(study, name, values),
+        curves=tuple(CURVES[value] for value in values),
         row_title="set",
     )
-
-
-def _draw(study: Study, name: str, values: tuple[str, ...]) -> Any:
-    """Draw each set's curves, a row of axes for each value."""
-    cells = study.done(name)
-    rows = [row for row in study.table(name).rows if any(cell.row == row for cell in cells)]
-    figure, axes = new_figure(len(values) * len(rows), n_rows=len(values))
-    for place, value in enumerate(values):
-        for at, row in enumerate(rows):
-            curves = {}
-            for cell in cells:
-                if cell.row == row:
-                    try:
-                        up = study.values(name, row, cell.column, value)
-                    except (NotRun, KeyError):
-                        continue
-                    curves[cell.column] = (study.values(name, row, cell.column, "seconds"), up)
-            log = "xy" if value == "distance" else "x"
-            label = "f/f* - 1" if value == "distance" else f"test {value}"
-            each = axes[place * len(rows) + at]
-            draw_curves(each, curves, title=row, x="seconds", y=label, log=log, dense=True)
-    return figure
 
 
 TABLES = (

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import erfc
 
 from pairrank import fast_erfc_sum
-from reproduction.pictures import draw_curves, new_figure
-from reproduction.study import Cell, Printed, Quantity, Study, Table
+from reproduction.study import Cell, Printed, Quantity, Table
 
 REACH = 4.0
 """The series is for z in [-4, 4]."""
@@ -69,7 +68,6 @@ def sum_of_erfc(
 METHODS = {"direct": "direct", "Beaulieu, as in the paper": "beaulieu", "boxes": "boxes"}
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200)
 EPSILONS = tuple(10.0**-power for power in range(2, 13, 2))
-ERROR, SECONDS = "largest error by Q_abs", "seconds"
 
 TERMS = Table(
     name="fig1d",
@@ -81,7 +79,6 @@ TERMS = Table(
         Quantity("h", "h, which minimises the bound"),
     ),
     row_title="p",
-    draw=lambda study: _draw_terms(study),
 )
 
 BY_SIZE = Table(
@@ -121,38 +118,9 @@ BY_SIZE = Table(
             },
             form=".3g",
         ),
-        Quantity("error", ERROR, form=".1e"),
+        Quantity("error", "largest error by Q_abs", form=".1e"),
     ),
     note="The paper gives no eps for (a) and (b), but an error of 1e-10. As in the paper, direct "
     f"sums of more than {LARGEST_DIRECT:,} points are taken at {FEW_TARGETS} targets and "
     "extrapolated; errors are at these targets.",
-    draw=lambda study: _draw_sums(study),
 )
-
-
-def _draw_terms(study: Study) -> Any:
-    cells = study.done("fig1d")
-    p = [int(cell.row) for cell in cells]
-    figure, (axes,) = new_figure()
-    curves = {
-        name: (p, [study.mean("fig1d", cell.row, "", value) for cell in cells])
-        for name, value in (("largest error", "error"), ("bound (Eq. 6)", "bound"))
-    }
-    draw_curves(axes, curves, x="terms p", y="error on [-4, 4]", log="y")
-    return figure
-
-
-def _draw_sums(study: Study) -> Any:
-    done = study.done("fig2")
-    figure, axes = new_figure(4, n_rows=2)
-    parts = (("N = ", "N", "seconds", SECONDS), ("N = ", "N", "error", ERROR),
-             ("eps = ", "eps", "seconds", SECONDS), ("eps = ", "eps", "error", ERROR))  # fmt: skip
-    for place, (start, x, value, label) in enumerate(parts):
-        curves = {}
-        for name in METHODS:
-            cells = [cell for cell in done if cell.column == name and cell.row.startswith(start)]
-            across = [float(cell.row.removeprefix(start).replace(",", "")) for cell in cells]
-            up = [study.mean("fig2", cell.row, name, value) for cell in cells]
-            curves[name] = (across, up)
-        draw_curves(axes[place], curves, title=f"({'abcd'[place]})", x=x, y=label, log="xy")
-    return figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,6 @@ from pairrank.metrics import wmw_score
 from reproduction.protocols import (
     ExplicitPairs,
     Fold,
-    folds_of,
     seconds_of,
     with_ties,
     without_warnings,
@@ -44,6 +43,10 @@ class Method(NamedTuple):
 
     make: Callable[[float], Any]
     choose: Callable[[Any, Any, int], float] | None = None
+
+    def chosen(self, fold: Fold, seed: int) -> Any:
+        """Return the estimator with its parameter, chosen on the training rows."""
+        return self.make(0.0 if self.choose is None else self.choose(fold.X, fold.y, seed))
 
 
 def choose_alpha(X: Any, y: Any, seed: int) -> float:
@@ -106,22 +109,23 @@ METHODS: dict[str, Method] = {
 }
 
 
-def judge_rows(how: Method, X: Any, y: Any, n_folds: int, seed: int) -> dict[str, Any]:
-    """Return WMW, seconds of a fit and the chosen parameter in each fold.
+def judge_folds(
+    folds: Iterable[Fold], make: Callable[[Fold], Any], *attributes: str
+) -> dict[str, list[float]]:
+    """Return WMW, seconds of a fit, and attributes of the fitted model in each fold.
 
-    The parameter is chosen by five folds of the training rows, which is not timed.
+    `make` chooses parameters, which is not timed. The first fit is made twice, since it compiles.
     """
-    make, choose = how
-    found: dict[str, list[float]] = {"wmw": [], "seconds": [], "parameter": []}
+    found: dict[str, list[float]] = {name: [] for name in ("wmw", "seconds", *attributes)}
     with without_warnings():
-        for fold in folds_of(X, y, n_folds, seed):
-            parameter = 0.0 if choose is None else choose(fold.X, fold.y, seed)
-            model = make(parameter)
+        for fold in folds:
+            model = make(fold)
             if not found["wmw"]:
                 model.fit(fold.X, fold.y)
             found["seconds"].append(seconds_of(lambda: model.fit(fold.X, fold.y)))  # noqa: B023
             found["wmw"].append(wmw_of(model, fold))
-            found["parameter"].append(parameter)
+            for name in attributes:
+                found[name].append(float(getattr(model, name)))
     return found
 
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.metrics import wmw_score
 from reproduction.data import RatingsTable, load_ratings
 from reproduction.data.made import make_ratings
-from reproduction.papers.raykar2007.methods import METHODS
-from reproduction.protocols import seconds_of, with_ties, without_warnings
+from reproduction.papers.raykar2007.methods import METHODS, judge_folds
 from reproduction.study import Cell, Printed, Quantity, Table
 from reproduction.users import PROTOCOLS
 
@@ -48,19 +46,8 @@ def rank_films(
         n_users=n_users,
         activity=(least, 10**9),
     )
-    make, choose = METHODS[method]
-    found: dict[str, list[float]] = {"wmw": [], "seconds": []}
-    with without_warnings():
-        for X, y, X_test, y_test in protocol.draw(ratings, seed):
-            if np.ptp(y_test) == 0.0:
-                continue
-            model = make(1.0 if choose is None else choose(X, y, seed))
-            if not found["wmw"]:
-                model.fit(X, y)
-            found["seconds"].append(seconds_of(lambda: model.fit(X, y)))  # noqa: B023
-            scores = with_ties(model.predict(X_test))
-            found["wmw"].append(float(wmw_score(y_test, scores, ties="correct")))
-    return found
+    folds = (fold for fold in protocol.draw(ratings, seed) if np.ptp(fold.y_test) > 0.0)
+    return judge_folds(folds, lambda fold: METHODS[method].chosen(fold, seed))
 
 
 _SECONDS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from reproduction.data.made import make_randpoly
 from reproduction.papers.raykar2007 import printed
-from reproduction.papers.raykar2007.methods import METHODS, choose_alpha, judge_rows, wmw_of
+from reproduction.papers.raykar2007.methods import METHODS, judge_folds
 from reproduction.papers.raykar2007.sets import (
     EXTRA,
     FIRST_NOTE,
@@ -18,9 +18,8 @@ from reproduction.papers.raykar2007.sets import (
     config_of_first,
     rows_of,
 )
-from reproduction.pictures import draw_curves, new_figure
-from reproduction.protocols import folds_of, seconds_of, without_warnings
-from reproduction.study import ANY, Cell, Quantity, Study, Table
+from reproduction.protocols import folds_of
+from reproduction.study import ANY, Cell, Quantity, Table
 
 N_FOLDS = 5
 LARGE = 500
@@ -38,12 +37,10 @@ def judge_method(
     n_folds: int = N_FOLDS,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return WMW, seconds of a fit and the chosen parameter in each fold.
-
-    The parameter is chosen by five folds of the training rows, which is not timed.
-    """
+    """Return WMW and seconds of a fit in each fold."""
     X, y = rows_of(data, n_bins, by, n_rows, first=first, seed=seed)
-    return judge_rows(METHODS[method], X, y, n_folds, seed)
+    folds = folds_of(X, y, n_folds, seed)
+    return judge_folds(folds, lambda fold: METHODS[method].chosen(fold, seed))
 
 
 def fit_by_eps(
@@ -51,16 +48,10 @@ def fit_by_eps(
 ) -> dict[str, Any]:
     """Return seconds, steps and WMW of RankNCG at an eps, on RandPoly."""
     made = make_randpoly(n_rows, random_state=seed)
-    make, _ = METHODS[method]
-    found: dict[str, list[float]] = {"seconds": [], "steps": [], "wmw": []}
-    with without_warnings():
-        for fold in folds_of(made.X, made.y, n_folds, seed):
-            model = make(choose_alpha(fold.X, fold.y, seed)).set_params(eps=eps)
-            model.fit(fold.X, fold.y)
-            found["seconds"].append(seconds_of(lambda: model.fit(fold.X, fold.y)))  # noqa: B023
-            found["steps"].append(float(model.n_iter_))
-            found["wmw"].append(wmw_of(model, fold))
-    return found
+    folds = folds_of(made.X, made.y, n_folds, seed)
+    return judge_folds(
+        folds, lambda fold: METHODS[method].chosen(fold, seed).set_params(eps=eps), "n_iter_"
+    )
 
 
 DIRECT = "RankNCG direct"
@@ -200,27 +191,9 @@ BY_EPS = Table(
     ),
     quantities=(
         Quantity("seconds", "seconds", form=".3g"),
-        Quantity("steps", "CG steps", form=".1f"),
+        Quantity("n_iter_", "CG steps", form=".1f"),
         Quantity("wmw", "WMW", form=".4f"),
     ),
     note="Five folds; lambda as in Tables 3 and 4. The paper's curves are not printed as numbers.",
-    draw=lambda study: _draw_by_eps(study),
     row_title="eps",
 )
-
-
-def _draw_by_eps(study: Study) -> Any:
-    done = study.done("fig3")
-    figure, axes = new_figure(2)
-    for place, (value, label) in enumerate((("seconds", "seconds"), ("wmw", "WMW"))):
-        curves = {}
-        for name in FAST:
-            cells = [cell for cell in done if cell.column == name]
-            across = [float(cell.row) for cell in cells]
-            curves[name] = (across, [study.mean("fig3", c.row, name, value) for c in cells])
-        if study.status("fig3", "exact", DIRECT) == "done":
-            level = study.mean("fig3", "exact", DIRECT, value)
-            curves[DIRECT] = ([min(EPSILONS), max(EPSILONS)], [level, level])
-        log = "xy" if value == "seconds" else "x"
-        draw_curves(axes[place], curves, title=f"({'ab'[place]})", x="eps", y=label, log=log)
-    return figure

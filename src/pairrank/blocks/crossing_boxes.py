@@ -6,7 +6,7 @@ import numpy as np
 
 from pairrank._protocols import Sigmoidal
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
-from pairrank.pair_sums.bands import FULL, links_of
+from pairrank.pair_sums.bands import links_of
 from pairrank.pair_sums.boxes import CodedRows, LevelBoxes
 from pairrank.pair_sums.sigmoid import KINDS
 from pairrank.pair_sums.sigmoid_pairs import NONE
@@ -19,7 +19,7 @@ class BoxedLevels(LevelBoxes):
     """More moments than this, 128 MB, mean that scores are too far apart."""
 
     def __init__(self, family: Sigmoidal, query: MomentQuery, eps: float) -> None:
-        links = FULL if query.edges is None else links_of(query.edges, query.n_codes)
+        links = links_of(query.edges, query.n_codes)
         slope, value = KINDS[family.slope], KINDS[family.value]
         super().__init__(slope, value, query.n_codes, links, query.scale, eps)
         self.query = query

@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums._bound import range_of
+from pairrank.pair_sums.bands import links_of
 from pairrank.pair_sums.cell_grid import (
     LARGEST_CELL,
     MARGINS_PER_SPREAD,
@@ -21,7 +22,7 @@ from pairrank.pair_sums.cell_grid import (
     grid_of_table,
     windowed_grid,
 )
-from pairrank.pair_sums.cell_plan import Unit, links_of
+from pairrank.pair_sums.cell_plan import Unit
 from pairrank.pair_sums.cell_tables import (
     Terms,
     is_smooth,
@@ -40,6 +41,7 @@ MOST_ENTRIES = 1 << 22
 Of 5 levels it holds 800,000 cells, which is 100 MB."""
 FINER, FINEST = 16, 256
 """`sharpen` divides the cells' width by 16, and by up to 256: 16,384 or 65,536 cells per margin."""
+_LARGEST = 1e150
 _TAIL = 1e-3
 """Cells are as many as asked for between these quantiles of the scores."""
 _NO_WEIGHT = np.empty((1, 0))
@@ -64,8 +66,10 @@ def cells_per_unit(extent: Extent, margins: FloatArray, cells: float, most: floa
     """Return 1/h, a power of two, for the cells of scores of this extent.
 
     `cells` is their number per positive margin, `most` that of all cells. Where no margin is
-    positive, the scores are some margins wide.
+    positive, the scores are some margins wide. NaN for scores whose squares would overflow.
     """
+    if extent.largest > _LARGEST:
+        return float("nan")
     margin = float(margins.max())
     limits = [LARGEST_CELL / 16.0 / max(extent.largest, abs(margin), 1e-280)]
     if extent.spread > 0.0:

@@ -75,7 +75,6 @@ class PreparedDifferences:
 
     catalog: Catalog
     plan: DifferencePlan
-    n_targets: int
     n_pairs: int
     n_ties: None
     row_weight: float
@@ -138,7 +137,6 @@ def prepare_differences(
     return PreparedDifferences(
         catalog=catalog,
         plan=plan,
-        n_targets=square.size,
         n_pairs=n_pairs + sum(report.n_pairs for report in reports),
         n_ties=None,
         row_weight=math.fsum([*weights, *(report.weight for report in reports)]),

@@ -46,7 +46,6 @@ class PreparedHull:
     n_ties: int
     bounds: float
     """The weight of the rows in classes with an edge, once per limit of a row."""
-    n_targets: int = 1
 
 
 def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:

@@ -28,7 +28,7 @@ class SmoothedRows(NamedTuple):
     multipliers: FloatArray
     """The derivatives of the value by U - s and by s - L."""
     sides: FloatArray
-    """The multipliers' derivatives; see `pairrank.solvers.limit_system.LimitSystem`."""
+    """The multipliers' derivatives; see `pairrank.solvers.limits.LimitSystem`."""
     cross: FloatArray
     drift: FloatArray
     """The multipliers' derivatives by the width."""

@@ -11,6 +11,9 @@ import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
 
+STEP = 4
+"""Numbers of moments are multiples of this one. With T the Chebyshev polynomials,
+T_(k+4) = 2 T_4 T_k - T_(k-4), so that four are computed at a time."""
 _STRETCH = 1024
 """So many points are summed before they are added to the total, to keep rounding small."""
 
@@ -31,53 +34,73 @@ def _add(x, result):
 
 
 @compiled
-def add_moments(points, entry, keys, weight, shift, per_width, degree, part, total):
+def find_boxes(points, code, per_width, first, n_boxes, place, is_used):
+    """Write code * n_boxes + box - first of each point (n,) int32, and mark the places used."""
+    for i in range(len(points)):
+        box = np.int64(np.floor(points[i] * per_width) - first)
+        at = box + np.int64(n_boxes) * np.int64(code[i]) if len(code) else box
+        place[i] = at
+        is_used[at] = True
+
+
+@compiled_reassociating
+def add_moments(points, entry, keys, weight, per_width, degree, part, total):
     """Add the moments of points to those of their entries, O(points * P).
 
-    entry (n,) int32: the entry of each point. keys (n_entries,): of the entries' boxes. The weights
-    are weight - shift, or 1 - shift if `weight` is empty. part, total (n_entries * P,): `part` is
-    scratch memory, zeros.
+    entry (n,) int32: the entry of each point. keys (n_entries,): of the entries' boxes. `weight`
+    (n,) is empty if all are 1. part, total (n_entries * P,): `part` is scratch memory, zeros.
     """
     stretch = max(8 * len(total), _STRETCH)
     for start in range(0, len(points), stretch):
         for i in range(start, min(start + stretch, len(points))):
             at = np.int64(entry[i])
-            twice = 4.0 * (points[i] * per_width - keys[at]) - 2.0
-            q = (weight[i] if len(weight) else 1.0) - shift
+            q = weight[i] if len(weight) else 1.0
+            u = 2.0 * (points[i] * per_width - keys[at]) - 1.0
+            u2 = 2.0 * u * u - 1.0
+            t0, t1, t2, t3 = q, q * u, q * u2, q * (2.0 * u * u2 - u)
+            far = 2.0 * (2.0 * u2 * u2 - 1.0)
+            b0, b1, b2, b3 = 0.5 * q * far, t3, t2, t1
             moments = part[at * degree : at * degree + degree]
-            before, here = q * 0.5 * twice, q
-            for k in range(degree):
-                moments[k] += here
-                before, here = here, twice * here - before
+            for k in range(0, degree, STEP):
+                moments[k] += t0
+                moments[k + 1] += t1
+                moments[k + 2] += t2
+                moments[k + 3] += t3
+                t0, b0 = far * t0 - b0, t0
+                t1, b1 = far * t1 - b1, t1
+                t2, b2 = far * t2 - b2, t2
+                t3, b3 = far * t3 - b3, t3
         for k in range(len(total)):
             total[k] += part[k]
             part[k] = 0.0
 
 
-@compiled
-def _series(coefficients, twice):
-    """Return a Chebyshev series at v = twice/2, by Clenshaw's recurrence."""
-    later, here = 0.0, 0.0
-    for k in range(len(coefficients) - 1, 0, -1):
-        later, here = here, coefficients[k] + twice * here - later
-    return coefficients[0] + 0.5 * twice * here - later
+@compiled_reassociating
+def add_series(points, entry, keys, weight, per_width, degree, series, result):
+    """Add weight times series (n_entries * P,) of the entries, at the points, to `result` (n,).
 
-
-@compiled
-def add_series(points, entry, keys, weight, v, shift, factor, per_width, degree, one, less, result):
-    """Add series of the entries, at the points, to `result` (n,), O(points * P).
-
-    A point gets factor * weight * one; with `v` (n,) not empty, factor * weight *
-    ((v - shift) * one - less). one, less (n_entries * P,); the rest is as for `add_moments`.
+    Costs O(points * P); the rest is as for `add_moments`.
     """
     for i in range(len(points)):
         at = np.int64(entry[i])
-        twice = 4.0 * (points[i] * per_width - keys[at]) - 2.0
-        found = _series(one[at * degree : at * degree + degree], twice)
-        if len(v):
-            found = (v[i] - shift) * found
-            found -= _series(less[at * degree : at * degree + degree], twice)
-        result[i] += factor * (weight[i] * found if len(weight) else found)
+        u = 2.0 * (points[i] * per_width - keys[at]) - 1.0
+        u2 = 2.0 * u * u - 1.0
+        t0, t1, t2, t3 = 1.0, u, u2, 2.0 * u * u2 - u
+        far = 2.0 * (2.0 * u2 * u2 - 1.0)
+        b0, b1, b2, b3 = 0.5 * far, t3, t2, t1
+        own = series[at * degree : at * degree + degree]
+        sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(0, degree, STEP):
+            sum0 += own[k] * t0
+            sum1 += own[k + 1] * t1
+            sum2 += own[k + 2] * t2
+            sum3 += own[k + 3] * t3
+            t0, b0 = far * t0 - b0, t0
+            t1, b1 = far * t1 - b1, t1
+            t2, b2 = far * t2 - b2, t2
+            t3, b3 = far * t3 - b3, t3
+        found = (sum0 + sum1) + (sum2 + sum3)
+        result[i] += weight[i] * found if len(weight) else found
 
 
 @compiled
@@ -157,57 +180,79 @@ def _add_beyond(targets, sources, moments, degree, near, constant, slope, width,
 
 
 @compiled
-def _add_codes(codes, start, box, moments, degree, result):
-    """Add the moments of some codes to those of all boxes."""
-    for code in codes:
-        _add_code(code, start, box, moments, degree, result)
+def _distinct(keys, start, first, stop, found, spare):
+    """Write the distinct keys of the entries of some codes, ascending; return their number."""
+    n = 0
+    for code in range(first, stop):
+        i, k, size = 0, start[code], 0
+        while i < n or k < start[code + 1]:
+            if k >= start[code + 1] or (i < n and found[i] <= keys[k]):
+                k += k < start[code + 1] and keys[k] == found[i]
+                spare[size] = found[i]
+                i += 1
+            else:
+                spare[size] = keys[k]
+                k += 1
+            size += 1
+        n = size
+        for at in range(n):
+            found[at] = spare[at]
+    return n
 
 
 @compiled
-def _add_code(code, start, box, moments, degree, result):
+def _add_code(code, keys, start, moments, degree, boxes, result):
+    """Add the moments of a code to those of all boxes of its query."""
+    at = 0
     for entry in range(start[code], start[code + 1]):
-        at = box[entry] * degree
-        _add(moments[entry * degree : entry * degree + degree], result[at : at + degree])
+        while boxes[at] < keys[entry]:
+            at += 1
+        _add(
+            moments[entry * degree : entry * degree + degree],
+            result[at * degree : at * degree + degree],
+        )
 
 
 @compiled
 def meet(
-    keys, start, box, moments, above, codes, code_start, blocks, limits, width, lowered,
-    result,
+    query_code, keys, start, moments, above, code_start, codes, blocks, limits, width, lowered,
+    spare, running, result,
 ):  # fmt: skip
     """Write the series of each code's entries over the entries of the codes that it meets.
 
-    keys (n_boxes,): of all boxes. start (n_codes + 1,), box (n_entries,): where the entries of each
-    code begin, and their boxes. moments (n_entries * P,): of the sources. Code c meets the codes
-    codes[code_start[c] : code_start[c + 1]]; if `code_start` is empty, all codes before it, or
-    after it if `above`. blocks, limits, width: as for `product`. With `lowered`, the weight of the
-    sources is subtracted, which turns sums of S into gradients. Costs O(entries * P^2) times the
-    boxes within reach, and O(codes * boxes).
+    query_code (n_queries + 1,): where the codes of each query begin. keys (n_entries,), start
+    (n_codes + 1,): the boxes of entries, and where those of each code begin. moments
+    (n_entries * P,): of the sources. Code c meets the codes
+    codes[code_start[c] : code_start[c + 1]]; if `code_start` is empty, all codes of its query
+    before it, or after it if `above`. blocks, limits, width: as for `product`. With `lowered`, the
+    weight of the sources is subtracted, which turns sums of S into gradients. spare
+    (2, n_entries), running (n_entries * P,): scratch memory. Costs O(entries * P^2) times the boxes
+    within reach, and O(codes * boxes) of a query.
 
     Codes are added, never subtracted from a total, so a heavy code costs the others no digits.
     """
-    n_codes, degree = len(start) - 1, len(blocks)
-    running = np.zeros(len(keys) * degree)
-    targets = np.empty(len(keys))
-    for turn in range(n_codes):
-        code = n_codes - 1 - turn if above else turn
-        first, stop = start[code], start[code + 1]
-        if len(code_start):
-            for k in range(len(running)):
-                running[k] = 0.0
-            _add_codes(
-                codes[code_start[code] : code_start[code + 1]], start, box, moments, degree, running
-            )
-        own = targets[: stop - first]
-        for k in range(len(own)):
-            own[k] = keys[box[first + k]]
-        here = result[first * degree : stop * degree]
-        product(own, keys, running, blocks, limits, width, here)
-        if lowered:
-            weight = 0.0
-            for k in range(0, len(running), degree):
-                weight += running[k]
-            for k in range(0, len(here), degree):
-                here[k] -= weight
-        if not len(code_start):
-            _add_code(code, start, box, moments, degree, running)
+    degree = len(blocks)
+    for query in range(len(query_code) - 1):
+        first_code, last_code = query_code[query], query_code[query + 1]
+        boxes = spare[0, : _distinct(keys, start, first_code, last_code, spare[0], spare[1])]
+        total = running[: len(boxes) * degree]
+        for k in range(len(total)):
+            total[k] = 0.0
+        for turn in range(last_code - first_code):
+            code = last_code - 1 - turn if above else first_code + turn
+            if len(code_start):
+                for k in range(len(total)):
+                    total[k] = 0.0
+                for at in range(code_start[code], code_start[code + 1]):
+                    _add_code(codes[at], keys, start, moments, degree, boxes, total)
+            here = result[start[code] * degree : start[code + 1] * degree]
+            own = keys[start[code] : start[code + 1]]
+            product(own, boxes, total, blocks, limits, width, here)
+            if lowered:
+                weight = 0.0
+                for k in range(0, len(total), degree):
+                    weight += total[k]
+                for k in range(0, len(here), degree):
+                    here[k] -= weight
+            if not len(code_start):
+                _add_code(code, keys, start, moments, degree, boxes, total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -66,7 +67,7 @@ def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[dist
 
 
 def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[Any]:
-    """Return the values of keys of a graph, in one round trip.
+    """Return the values of keys of a graph, each fetched as soon as it is there.
 
     Raises
     ------
@@ -75,7 +76,11 @@ def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[
     """
     with _interruptible(client) as started:
         started += kept(client, graph, keys)
-        return list(client.gather(started))
+        return list(client.sync(_each_when_ready, started))
+
+
+async def _each_when_ready(futures: list[distributed.Future]) -> list[Any]:
+    return await asyncio.gather(*futures)
 
 
 @contextmanager

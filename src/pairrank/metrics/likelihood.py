@@ -59,8 +59,7 @@ def pairwise_log_loss(
 
     Notes
     -----
-    Costs O(m) for m rows beside sorting, to an error of 1e-10. Where queries are told apart, those
-    with few preferences are summed pair by pair. Pairs cost O(n_pairs).
+    Costs O(m) for m rows beside sorting, to an error of 1e-10. Pairs cost O(n_pairs).
 
     Examples
     --------
@@ -93,11 +92,9 @@ def _sums_of_levels(levels: Levels, scores: FloatArray, apart: bool) -> FloatArr
     if not levels.n_pairs:
         return np.zeros(levels.n_queries if apart else 1)
     if apart:
-        from pairrank.pair_sums.query_costs import logistic_costs
-
-        sums = logistic_costs(levels, scores, Logistic(), _EPS)
+        sums = bind(Logistic(), levels, eps=_EPS).costs(scores, np.zeros(scores.size))
     else:
-        sums = np.array([bind(Logistic(), levels, pair_sum="auto", eps=_EPS).at(scores).value])
+        sums = np.array([bind(Logistic(), levels, eps=_EPS).at(scores).value])
     if not np.isfinite(sums).all():
         raise PairrankError("the log-loss of these scores is not a finite number; scale them down")
     return sums

@@ -18,6 +18,8 @@ _CG_TOL = 1e-6
 _CG_STEPS = 500
 _MOST_HEAVY_ROWS = 2000
 
+Place = tuple[FloatArray, int, NDArray[np.int64], int]
+"""The state, the first row of a piece, the starts of its groups and the number of the first."""
 Couple = Callable[[Piece, FloatArray], FloatArray]
 """Adds the couplings of a piece's rows to totals by group, (3, n_groups), and returns lower +
 2 cross and upper + 2 cross, (2, n); see `LimitSystem`."""
@@ -136,37 +138,20 @@ class LimitRows:
         self.problem = problem
         self._share = 4.0 * problem.bounded / np.maximum(1, problem.bounded.sum(axis=0))
         self._is_bounded = problem.bounded.astype(np.float64)
-        n_blocks = -(-problem.n_rows // passes.BLOCK)
-        self._lines = np.zeros((n_blocks, passes.N_LINES, passes.BLOCK))
-        self._state = self._lines.reshape(-1)
-        self._segments = {piece: _segments(piece) for piece in problem.pieces}
-        for piece in problem.pieces:
-            cost = problem.cost[piece.rows]
-            self.set_numbers(passes.COST, cost, piece.rows)
-            for side, share in enumerate(piece.by_row(self._share)):
-                self.set_numbers(passes.MULTIPLIERS + side, share * cost, piece.rows)
-                self.set_numbers(passes.MARGINS + side, np.ones(cost.size), piece.rows)
-
-    def numbers(self, line: int) -> FloatArray:
-        """Return a line of the state of the compiled passes, (n_rows,)."""
-        return self._lines[:, line].reshape(-1)[: self.problem.n_rows]
-
-    def set_numbers(self, line: int, values: FloatArray, rows: slice = slice(None)) -> None:
-        """Set a line of the state of the compiled passes for some rows, (n,)."""
-        row = np.arange(*rows.indices(self.problem.n_rows))
-        place = row // passes.BLOCK * self._lines[0].size + row % passes.BLOCK
-        self._state[place + line * passes.BLOCK] = values
+        self.state = np.zeros((passes.N_LINES, problem.n_rows))
+        self.state[passes.COST] = problem.cost
+        for side, share in enumerate(problem.by_row(self._share)):
+            self.state[passes.MULTIPLIERS + side] = share * problem.cost
+            self.state[passes.MARGINS + side] = 1.0
 
     def move(self, length: float, weights: FloatArray, limits: FloatArray) -> RowSums:
         """Take a part of the step; return the sums there, for the weights and limits there."""
         problem, (gradient, totals) = self.problem, self._no_sums()
         cost, products, ones = 0.0, 0.0, np.ones(problem.bounded.shape)
         open_limits = np.where(problem.bounded, limits, [[-np.inf], [np.inf]])
-        for piece, segments, work in self._pieces():
+        for piece, where, work in self._pieces():
             block = problem.features(piece)
-            found = passes.move(
-                self._state, segments, length, block @ weights, open_limits, ones, work, totals
-            )
+            found = passes.move(*where, length, block @ weights, open_limits, ones, work, totals)
             cost, products = cost + found[0], products + found[1]
             gradient += block.T @ work
         return RowSums(cost, gradient, totals, products)
@@ -174,9 +159,9 @@ class LimitRows:
     def scaled(self, shares: FloatArray) -> tuple[FloatArray, float]:
         """Return X' (alpha - beta) and the sum of (alpha + beta)^2/(4 c), both times `shares`."""
         (gradient, totals), squares = self._no_sums(), 0.0  # totals stand for limits, unused
-        for piece, segments, work in self._pieces():
+        for piece, where, work in self._pieces():
             scores = np.zeros(work.size)
-            found = passes.move(self._state, segments, 0.0, scores, totals, shares, work, totals)
+            found = passes.move(*where, 0.0, scores, totals, shares, work, totals)
             squares += found[2]
             gradient += self.problem.features(piece).T @ work
         return gradient, squares
@@ -188,7 +173,7 @@ class LimitRows:
     def _couple(self, piece: Piece, totals: FloatArray) -> FloatArray:
         """Update the factors of a piece; return its coupling, as `newton_system` needs it."""
         sides = np.empty((2, piece.rows.stop - piece.rows.start))
-        passes.couple(self._state, self._segments[piece], sides, totals)
+        passes.couple(*self._where(piece), sides, totals)
         return sides
 
     def known(self, target: float | None) -> tuple[FloatArray, FloatArray]:
@@ -200,8 +185,8 @@ class LimitRows:
         gradient, totals = self._no_sums()
         aims, second = (0.0, 0.0) if target is None else (target, 1.0)
         aims_of_groups = aims * self._share
-        for piece, segments, work in self._pieces():
-            passes.ask(self._state, segments, aims_of_groups, second, work, totals)
+        for piece, where, work in self._pieces():
+            passes.ask(*where, aims_of_groups, second, work, totals)
             gradient += self.problem.features(piece).T @ work
         return gradient, totals
 
@@ -213,26 +198,19 @@ class LimitRows:
         less than -1/fall of the step.
         """
         products = 0.0
-        for piece, segments, _ in self._pieces():
+        for piece, where, _ in self._pieces():
             scores = self.problem.features(piece) @ weights
-            products += passes.step(self._state, segments, self._is_bounded, scores, limits)
-        return float(self._lines[:, passes.FALLS].min()), products
+            products += passes.step(*where, self._is_bounded, scores, limits)
+        return float(self.state[passes.FALLS].min()), products
 
-    def _pieces(self) -> Iterator[tuple[Piece, NDArray[np.uint64], FloatArray]]:
-        """Yield each piece, its segments, and an array with a number per row for the result."""
-        for piece, segments in self._segments.items():
-            yield piece, segments, np.empty(piece.rows.stop - piece.rows.start)
+    def _pieces(self) -> Iterator[tuple[Piece, Place, FloatArray]]:
+        """Yield each piece, where its rows are, and an array with a number per row to write to."""
+        for piece in self.problem.pieces:
+            yield piece, self._where(piece), np.empty(piece.rows.stop - piece.rows.start)
+
+    def _where(self, piece: Piece) -> Place:
+        """Return the first arguments of a compiled pass over a piece."""
+        return self.state, piece.rows.start, piece.start, piece.groups.start
 
     def _no_sums(self) -> tuple[FloatArray, FloatArray]:
         return np.zeros(self.problem.n_features), np.zeros((2, self.problem.n_groups))
-
-
-def _segments(piece: Piece) -> NDArray[np.uint64]:
-    """Return the parts of a piece's rows by block and group, as the compiled passes take them."""
-    first, last, size = piece.rows.start, piece.rows.stop, passes.BLOCK
-    blocks = np.arange(first // size * size, last, size)[1:] - first
-    bounds = np.union1d(piece.start, blocks)
-    begin, row = bounds[:-1], bounds[:-1] + first
-    place = row // size * (size * passes.N_LINES) + row % size
-    group = np.searchsorted(piece.start, begin, side="right") - 1 + piece.groups.start
-    return np.column_stack((place, np.diff(bounds), begin, group)).astype(np.uint64)

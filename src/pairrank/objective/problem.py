@@ -37,7 +37,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
-    """Return X, or a copy less one row of each query where offsets are large.
+    """Return X, or a copy whose features of large offsets are less one row of each query.
 
     Only differences within a query enter a sum over pairs, so the optimum is the same, and an
     offset of 1e9 costs no digits beyond those that X has lost already: a warning says where fewer
@@ -54,7 +54,8 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
         some = X[rows].astype(np.float64)
         base = X[_origins(origin, rows)].astype(np.float64)
         size, spread = np.abs(some).max(axis=0), np.abs(some - base).max(axis=0)
-    if not (size > FAR * np.where(spread > 0, spread, spread.max())).any() or not spread.any():
+    is_far = size > FAR * np.where(spread > 0, spread, spread.max())
+    if not is_far.any() or not spread.any():
         return X
     _warn_of_lost_digits(size, spread, float(np.finfo(X.dtype).eps))
     result = np.empty_like(X, order="C")
@@ -63,7 +64,8 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
         part = slice(start, start + step)
         places = np.arange(n_rows)[part]
         with np.errstate(over="ignore", invalid="ignore"):
-            np.subtract(X[part], X[_origins(origin, places)], out=result[part])
+            base = np.where(is_far, X[_origins(origin, places)], X.dtype.type(0))
+            np.subtract(X[part], base, out=result[part])
     return result
 
 

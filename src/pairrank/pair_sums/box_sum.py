@@ -77,35 +77,41 @@ class Boxes:
             )
         first, last = np.floor(least / rule.width), np.floor(greatest / rule.width)
         n_boxes = (last - first + 1.0) * n_codes
-        key = np.floor(points / rule.width)
         if n_boxes <= max(FEW_BOXES, 2 * points.size):
             n_boxes = int(last - first) + 1
-            place = (key - first).astype(np.int32)
-            if code.size:
-                place += np.int32(n_boxes) * code
-            is_used = np.bincount(place, minlength=n_boxes * n_codes) > 0
+            place, is_used = (
+                np.empty(points.size, dtype=np.int32),
+                np.zeros(n_boxes * n_codes, bool),
+            )
+            threads.run(
+                lambda rows: boxes.find_boxes(
+                    points[rows], code[rows], 1.0 / rule.width, first, n_boxes, place[rows], is_used
+                ),
+                threads.blocks(points.size, ROWS_A_BLOCK),
+            )
             used = np.flatnonzero(is_used)
             self.code, self.keys = used // n_boxes, first + used % n_boxes
             self._entry = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[place]
         else:
-            names, place = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
+            key = np.floor(points / rule.width)
+            names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
             self.code, self.keys = names.real.astype(np.int64), names.imag.copy()
-            self._entry = place.astype(np.int32)
+            self._entry = entry.astype(np.int32)
         n_entries = self.keys.size * rule.degree
         least_rows = max(
             ROWS_A_BLOCK, _POINTS_PER_ENTRY * n_entries, -(-points.size // MOST_BLOCKS)
         )
         self._blocks = threads.blocks(points.size, least_rows)
 
-    def moments(self, *weights: FloatArray, shift: float = 0.0) -> Moments:
-        """Return the moments for weight - shift of each side; an empty weight is 1."""
+    def moments(self, *weights: FloatArray) -> Moments:
+        """Return the moments for the weights of each side; an empty one is 1."""
         degree, size = self.rule.degree, self.keys.size * self.rule.degree
 
         def moments_of(rows: slice) -> FloatArray:
             found = np.zeros((len(weights), size))
             for weight, total in zip(weights, found, strict=True):
                 boxes.add_moments(
-                    self.points[rows], self._entry[rows], self.keys, weight[rows], shift,
+                    self.points[rows], self._entry[rows], self.keys, weight[rows],
                     1.0 / self.rule.width, degree, np.zeros(size), total,
                 )  # fmt: skip
             return found
@@ -115,27 +121,14 @@ class Boxes:
             total += other
         return Moments(self.code, self.keys, total.reshape(len(weights), -1, degree))
 
-    def add(
-        self,
-        factor: float,
-        series: FloatArray,
-        weight: FloatArray,
-        result: FloatArray,
-        *,
-        v: FloatArray = NONE,
-        shift: float = 0.0,
-        less: FloatArray = NONE,
-    ) -> None:
-        """Add factor * weight * F, or factor * weight * ((v - shift) F - G), to `result`.
-
-        F and G are `series` and `less`, (n_entries, P), at the points; other arrays are (n,).
-        """
-        one, other = series.reshape(-1), less.reshape(-1)
+    def add(self, series: FloatArray, weight: FloatArray, result: FloatArray) -> None:
+        """Add weight * F to `result`: F is `series`, (n_entries, P), at the points; others (n,)."""
+        flat = series.reshape(-1)
 
         def add_to(rows: slice) -> None:
             boxes.add_series(
-                self.points[rows], self._entry[rows], self.keys, weight[rows], v[rows], shift,
-                factor, 1.0 / self.rule.width, self.rule.degree, one, other, result[rows],
+                self.points[rows], self._entry[rows], self.keys, weight[rows],
+                1.0 / self.rule.width, self.rule.degree, flat, result[rows],
             )  # fmt: skip
 
         threads.run(add_to, self._blocks)
@@ -145,31 +138,28 @@ def meet(
     rule: BoxRule,
     profile: Profile,
     moments: Moments,
-    n_codes: int,
+    query_code: IntArray,
     links: Links,
     *,
+    above: bool,
     lowered: bool = False,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the series of each entry over the losers below its code, and the winners above it.
+) -> FloatArray:
+    """Return the series of each entry over the losers below its code, or the winners above it.
 
-    `links` is as in `pairrank.pair_sums.bands.Bands`. The first side of the moments is that of
-    winners, the last that of losers. `lowered` subtracts the weight of the losers. Both results are
-    (n_entries, P). Costs O(entries) products of some boxes, and O(codes * boxes).
+    `query_code` (n_queries + 1,): where the codes of each query begin. The first side of the
+    moments is that of winners, the last that of losers. `lowered` subtracts the weight of the
+    sources. The result is (n_entries, P). Costs O(entries) products of some boxes, and
+    O(codes * boxes) of each query.
     """
-    start = np.searchsorted(moments.code, np.arange(n_codes + 1))
-    keys, box = np.unique(moments.keys, return_inverse=True)
-
-    def series(above: bool) -> FloatArray:
-        codes, code_start = links[2:] if above else links[:2]
-        sources = np.ascontiguousarray(moments.values[0 if above else -1])
-        result = np.empty(sources.size)
-        boxes.meet(
-            keys, start, box, sources.reshape(-1), above, codes, code_start,
-            blocks_of(profile, rule), limits_of(profile), rule.width, lowered and not above, result,
-        )  # fmt: skip
-        return result.reshape(sources.shape)
-
-    return series(False), series(True)
+    start = np.searchsorted(moments.code, np.arange(query_code[-1] + 1))
+    sources = np.ascontiguousarray(moments.values[0 if above else -1]).reshape(-1)
+    result = np.empty(sources.size)
+    boxes.meet(
+        query_code, moments.keys, start, sources, above, *(links[2:] if above else links[:2]),
+        blocks_of(profile, rule), limits_of(profile), rule.width, lowered,
+        np.empty((2, moments.keys.size)), np.empty(sources.size), result,
+    )  # fmt: skip
+    return result.reshape(-1, rule.degree)
 
 
 def box_sum(
@@ -207,7 +197,7 @@ def box_sum(
             placed.keys, moments.keys, moments.values.reshape(-1), blocks_of(profile, rule),
             limits_of(profile), rule.width, series,
         )  # fmt: skip
-        placed.add(1.0, series, NONE, result)
+        placed.add(series, NONE, result)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Sigmoidal pair sums by box sums: the moments of every level, or band of levels, are merged."""
+"""Sigmoidal sums by the moments of boxes of every level, or band of levels, which blocks merge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.bands import FULL, Bands, Links
+from pairrank.pair_sums.bands import Links
 from pairrank.pair_sums.box_sum import Boxes, Moments, meet
 from pairrank.pair_sums.profiles import (
     COST,
@@ -21,8 +21,8 @@ from pairrank.pair_sums.profiles import (
     OutOfRangeError,
     box_rule,
 )
-from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative
-from pairrank.preferences import Levels
+
+IntArray = NDArray[np.int64]
 
 
 class CodedRows(NamedTuple):
@@ -35,7 +35,7 @@ class CodedRows(NamedTuple):
 
 
 class LevelBoxes(ABC):
-    """The sum of a sigmoidal loss over one query in blocks of rows, by the moments of boxes.
+    """The sum of a sigmoidal loss over queries in blocks of rows, by the moments of boxes.
 
     Rows have codes, for levels or bands; those of one code are not compared. Every code has its own
     boxes on an absolute grid, so the moments of blocks add up. A row's gradient is a sum of S over
@@ -55,19 +55,31 @@ class LevelBoxes(ABC):
         The codes of the losses that give the derivatives and the value.
     n_codes : int
     links : Links
-        The codes below and above each code; see `Bands`.
+        The codes below and above each code.
     scale : float
         The factor on all pairs.
     eps : float
+    query_code : int64 array of shape (n_queries + 1,), optional
+        Where the codes of each query begin; None: there is one query.
     """
 
     most_moments = np.inf
+    rows_per_code = 1000.0
+    """What the cheapest boxes are chosen for."""
 
     def __init__(
-        self, slope: int, value: int, n_codes: int, links: Links, scale: float, eps: float
+        self,
+        slope: int,
+        value: int,
+        n_codes: int,
+        links: Links,
+        scale: float,
+        eps: float,
+        query_code: IntArray | None = None,
     ) -> None:
         self.slope, self.value, self.n_codes = slope, value, n_codes
         self.links, self.scale, self.eps = links, scale, max(eps, LEAST_EPS)
+        self.query_code = np.array([0, n_codes]) if query_code is None else query_code
 
     @abstractmethod
     def coded(self, rows: Any) -> CodedRows:
@@ -75,9 +87,10 @@ class LevelBoxes(ABC):
 
     def rule(self, order: int) -> BoxRule:
         """Return the boxes of the gradient and the value, or those of the Hessian."""
+        slope = DERIVATIVE[order][self.slope]
         if order == 1:
-            return box_rule((DERIVATIVE[1][self.slope], COST[self.value]), self.eps)
-        return box_rule((DERIVATIVE[2][self.slope],), max(self.eps, PRODUCT_EPS))
+            return box_rule((slope, COST[self.value]), self.eps, self.rows_per_code)
+        return box_rule((slope,), max(self.eps, PRODUCT_EPS), self.rows_per_code)
 
     def placed(self, order: int, rows: CodedRows) -> Boxes | None:
         """Return rows in boxes; None where their scores are out of range."""
@@ -91,28 +104,32 @@ class LevelBoxes(ABC):
         coded = self.coded(rows)
         return BoxMoments.of(self, self.placed(1, coded), coded.weight)
 
-    def series(self, order: int, merged: BoxMoments) -> Moments | None:
+    def series(self, order: int, moments: Moments) -> Moments:
         """Return the series of each entry, by side, over the codes below and above its own."""
-        moments = merged.moments
-        if moments is None:
-            return None
         profile, result = DERIVATIVE[order][self.slope], np.zeros(moments.values.shape)
-        found = meet(
-            self.rule(order), profile, moments, self.n_codes, self.links, lowered=order == 1
-        )
-        for side, each in zip((0, -1), found, strict=True):
-            result[side] += each
+        for side, above in ((0, False), (-1, True)):
+            result[side] += meet(
+                self.rule(order), profile, moments, self.query_code, self.links, above=above,
+                lowered=order == 1 and not above,
+            )  # fmt: skip
         return Moments(moments.code, moments.keys, result)
+
+    def costs(self, moments: Moments) -> FloatArray:
+        """Return the sum of the losses of each query, without the scale, (n_queries,)."""
+        rule, profile = self.rule(1), COST[self.value]
+        series = meet(rule, profile, moments, self.query_code, self.links, above=False)
+        costs = np.einsum("ij,ij->i", series, moments.values[0])
+        by_code = np.bincount(moments.code, costs, self.n_codes)
+        return np.add.reduceat(by_code, self.query_code[:-1])
 
     def finish(self, merged: BoxMoments) -> BoxTable:
         """Return value, error and each box's series."""
         moments = merged.moments
         if moments is None:
             return BoxTable(self, None, np.inf, 0.0)
-        costs, _ = meet(self.rule(1), COST[self.value], moments, self.n_codes, self.links)
-        value = self.scale * float(np.vdot(costs, moments.values[0]))
+        value = self.scale * float(self.costs(moments).sum())
         error = self.scale * self.eps * self._pair_weight(moments)
-        return BoxTable(self, self.series(1, merged), value, error)
+        return BoxTable(self, self.series(1, moments), value, error)
 
     def _pair_weight(self, moments: Moments) -> float:
         """Return the weight of all pairs of codes that are compared."""
@@ -120,7 +137,7 @@ class LevelBoxes(ABC):
             np.bincount(moments.code, side[:, 0], self.n_codes)
             for side in (moments.values[0], moments.values[-1])
         )
-        codes, start = self.links[:2]
+        start, codes = self.links[:2]
         if not start.size:
             return float(win[1:] @ np.cumsum(lose)[:-1])
         return float(np.repeat(win, np.diff(start)) @ lose[codes])
@@ -217,7 +234,10 @@ class BoxDerivative:
 
     def finish(self, merged: BoxValues) -> BoxProduct:
         """Return the sums of k, and of those times values."""
-        both = (self.made_by.series(self.order, each) for each in (merged.ones, merged.moved))
+        both = (
+            None if each.moments is None else self.made_by.series(self.order, each.moments)
+            for each in (merged.ones, merged.moved)
+        )
         return BoxProduct(self.made_by, self.order, merged.shift, *both)
 
 
@@ -233,18 +253,10 @@ class BoxProduct:
 
     def entries(self, rows: Any) -> FloatArray:
         """Return the rows' products; O(rows)."""
-        values, coded = rows.values, self.made_by.coded(rows)
-        result = np.zeros(values.size)
-        placed = self.made_by.placed(self.order, coded)
-        if placed is None or self.one is None or self.less is None:
-            return np.full(values.size, np.nan)
-        for one, less, weight in zip(
-            self.one.at(placed), self.less.at(placed), coded.weight, strict=True
-        ):
-            placed.add(
-                self.made_by.scale, one, weight, result, v=values, shift=self.shift, less=less
-            )
-        return result
+        one, less = (
+            _sums_at(self.made_by, self.order, rows, series) for series in (self.one, self.less)
+        )
+        return one * (rows.values - self.shift) - less
 
     def diagonal(self, rows: Any) -> FloatArray:
         """Return the rows' sums of k."""
@@ -258,87 +270,5 @@ def _sums_at(owner: LevelBoxes, order: int, rows: Any, series: Moments | None) -
     if placed is None or series is None:
         return np.full(result.size, np.nan)
     for each, weight in zip(series.at(placed), coded.weight, strict=True):
-        placed.add(owner.scale, each, weight, result)
-    return result
-
-
-class BoxedQueries:
-    """The pairs of rows of different bands of some queries, by box sums: each is one block.
-
-    `queries` are places among those of the bands. See `LevelBoxes` for errors and costs. Memory is
-    of the order of the rows, during an evaluation.
-    """
-
-    def __init__(
-        self, levels: Levels, bands: Bands, kind: int, eps: float, queries: NDArray[np.int64]
-    ) -> None:
-        self.parts = [_Query(levels, bands, kind, eps, query) for query in queries.tolist()]
-
-    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, and return the part of the value."""
-        value = 0.0
-        for part in self.parts:
-            table = part.finish(part.summary(_Rows(scores)))
-            gradient[part.row_of] += table.entries(_Rows(scores))
-            value += table.value
-        return value
-
-    def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
-        """Return the derivatives of this order; the scores must not change."""
-        return [_QueryDerivative(part, order, scores) for part in self.parts]
-
-
-class _Rows(NamedTuple):
-    """The scores of all rows, and the values of a query's rows."""
-
-    scores: FloatArray
-    values: FloatArray = NONE
-
-
-class _Query(LevelBoxes):
-    """One query in memory; its rows are given by the scores of all rows."""
-
-    def __init__(self, levels: Levels, bands: Bands, kind: int, eps: float, query: int) -> None:
-        first, stop = bands.query[query : query + 2].tolist()
-        start = bands.start[first:stop]
-        here, links = slice(start[0], start[-1]), _of_query(bands.links, first, stop)
-        scale = float(bands.scale[query])
-        super().__init__(kind, kind, start.size - 1, links, scale, eps)
-        self.row_of = levels.row_of[here]
-        self._weight = [NONE if levels.weight is None else levels.weight[here]]
-        self._code = np.repeat(np.arange(self.n_codes, dtype=np.int32), np.diff(start))
-
-    def coded(self, rows: _Rows) -> CodedRows:
-        """Return the scores, codes and weights of the query's rows."""
-        return CodedRows(rows.scores[self.row_of], self._code, self._weight)
-
-
-class _QueryDerivative:
-    """The derivatives of a `_Query` at fixed scores."""
-
-    def __init__(self, owner: _Query, order: int, scores: FloatArray) -> None:
-        self._owner, self._scores, self._derivative = owner, scores, BoxDerivative(owner, order)
-
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j)."""
-        own = _Rows(self._scores, v[self._owner.row_of])
-        table = self._derivative.finish(self._derivative.summary(own))
-        result[self._owner.row_of] += table.entries(own)
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the sums of k, of order 2."""
-        rows = self._owner.row_of
-        own = _Rows(self._scores, np.zeros(rows.size))
-        merged = self._derivative.summary(own)
-        result[rows] += self._derivative.finish(merged).diagonal(own)
-
-
-def _of_query(links: Links, first: int, stop: int) -> Links:
-    """Return the links of the bands of one query, by their place in it."""
-    if not links[1].size:
-        return FULL
-    below, above = (begin[first:stop] for begin in (links[1], links[3]))
-    return (
-        links[0][below[0] : below[-1]] - first, below - below[0],
-        links[2][above[0] : above[-1]] - first, above - above[0],
-    )  # fmt: skip
+        placed.add(each, weight, result)
+    return owner.scale * result

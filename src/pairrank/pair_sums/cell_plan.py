@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
+from pairrank.pair_sums.bands import Links, borders_of, by_user, links_of, within_bands
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import count_pairs, scattered
-
-IntArray = NDArray[np.int64]
-Links = tuple[IntArray, IntArray, IntArray, IntArray]
-"""Which codes are preferred to which; see `compiled.cells`."""
 
 LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
@@ -24,7 +20,6 @@ ROWS_PER_BAND = 128
 ENTRIES_PER_ROW, SMALL_TABLE = 0.6, 1 << 15
 """A table has at most so many entries per row, or as many as a small table."""
 _NO_WEIGHT = np.empty((1, 0))
-_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +64,13 @@ class Unit:
         result[..., self.rows] += values
 
 
-def _large(levels: Levels) -> IntArray:
-    """Return the queries that are summed by cells."""
+def _large(levels: Levels) -> NDArray[np.bool_]:
+    """Return which queries are summed by cells."""
     rows = np.diff(levels.query_start)
     enough = rows >= LEAST_ROWS
     if levels.edges is not None:
         enough &= rows >= ROWS_PER_BAND * np.diff(levels.query_group)
-    return np.flatnonzero(enough & (levels.query_pair_weight > 0.0))
+    return np.asarray(enough & (levels.query_pair_weight > 0.0))
 
 
 def weight_of_sides(levels: Levels) -> FloatArray:
@@ -94,100 +89,22 @@ def divide(levels: Levels) -> tuple[list[Unit], Levels | None]:
     Successive small levels are merged into bands; the pairs within a band are left over.
     """
     large = _large(levels)
-    if not large.size:
+    if not large.any():
         return [], levels if levels.n_pairs else None
+    borders = borders_of(levels, large, ROWS_PER_BAND)
+    weight, scales = weight_of_sides(levels), np.broadcast_to(levels.pair_scale, levels.n_queries)
     units = []
-    begins = np.zeros(levels.group_level.size + 1, dtype=bool)
-    begins[levels.query_group] = True
-    scales = np.broadcast_to(levels.pair_scale, levels.n_queries)
-    weight = weight_of_sides(levels)
-    for query in large.tolist():
-        first, last = levels.query_group[query : query + 2].tolist()
-        bands = np.arange(first, last + 1)
-        if levels.edges is None:
-            bands = _cut(levels, first, last)
-        code = np.repeat(np.arange(bands.size - 1, dtype=np.int32), np.diff(bands))
-        units.append(_unit(levels, weight, first, last, code, float(scales[query])))
-        begins[bands] = True
-    return units, _rest(levels, large, np.flatnonzero(begins))
-
-
-def _cut(levels: Levels, first: int, last: int) -> IntArray:
-    """Return the borders, in groups, of bands of about `ROWS_PER_BAND` rows, or of one level."""
-    starts = levels.group_start[first : last + 1]
-    wanted = np.linspace(starts[0], starts[-1], -((starts[0] - starts[-1]) // ROWS_PER_BAND) + 1)
-    return np.unique(first + np.searchsorted(starts, wanted)).astype(np.int64)
-
-
-def _unit(
-    levels: Levels,
-    weight: FloatArray,
-    first: int,
-    last: int,
-    code_of_group: NDArray[np.int32],
-    scale: float,
-) -> Unit:
-    """Return a unit over the rows of the groups first to last - 1, in the user's order."""
-    borders = levels.group_start[first : last + 1]
-    start, stop = int(borders[0]), int(borders[-1])
-    row_of = levels.row_of[start:stop]
-    code = np.repeat(code_of_group, np.diff(borders))
-    weight = weight[:, start:stop]
-    low, high = int(row_of.min()), int(row_of.max())
-    rows: slice | NDArray[np.int32]
-    if high - low + 1 == row_of.size:
-        rows, place = slice(low, high + 1), row_of - np.int32(low) if low else row_of
-        code = scattered(code, place)
-        weight = scattered(weight, place) if weight.size else weight
-    else:
-        order = np.argsort(row_of, kind="stable")
-        rows, code = row_of[order], code[order]
-        weight = weight[:, order] if weight.size else weight
-    links = _links(levels, first, last)
-    return Unit(rows, code, weight, int(code_of_group[-1]) + 1, links, scale)
-
-
-def _links(levels: Levels, first: int, last: int) -> Links:
-    """Return which of the groups first to last - 1 are preferred to which."""
-    if levels.edges is None:
-        return links_of(None, last - first)
-    borders = np.searchsorted(levels.edges[:, 0], [first, last])
-    return links_of(levels.edges[slice(*borders)] - first, last - first)
-
-
-def links_of(edges: IntArray | None, n_codes: int) -> Links:
-    """Return the links of edges (low code, high code), (n, 2); None: every pair of codes."""
-    if edges is None:
-        return _NONE, _NONE, _NONE, _NONE
-    low, high = edges.T
-    found = []
-    for own, others in ((high, low), (low, high)):
-        start = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=n_codes))))
-        found += [start, np.ascontiguousarray(others[np.argsort(own, kind="stable")])]
-    return found[0], found[1], found[2], found[3]
-
-
-def _rest(levels: Levels, large: IntArray, query_group: IntArray) -> Levels | None:
-    """Return the preferences among small queries, and within the bands of large ones.
-
-    `query_group` has the first groups of both, and the end.
-    """
-    parent = np.searchsorted(levels.query_group, query_group[:-1], side="right") - 1
-    edges = levels.edges
-    if edges is not None:
-        query_of = np.searchsorted(levels.query_group, edges[:, 0], side="right") - 1
-        edges = edges[~np.isin(query_of, large)]
-    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[parent]
-    n_pairs, weight = count_pairs(
-        levels.group_start, query_group, edges, levels.weight, levels.roles
-    )
-    if not n_pairs:
-        return None
-    return replace(
-        levels,
-        query_group=query_group,
-        edges=edges,
-        pair_scale=np.ascontiguousarray(scale, dtype=np.float64),
-        n_pairs=n_pairs,
-        query_pair_weight=weight,
-    )
+    for query in np.flatnonzero(large).tolist():
+        first, last = levels.query_group[query : query + 2]
+        bands = borders[slice(*np.searchsorted(borders, (first, last + 1)))]
+        start = levels.group_start[bands]
+        here, n_codes = slice(start[0], start[-1]), bands.size - 1
+        code = np.repeat(np.arange(n_codes, dtype=np.int32), np.diff(start))
+        rows, (code, *sides) = by_user(levels.row_of[here], code, *weight[:, here])
+        edges = levels.edges
+        if edges is not None:
+            edges = edges[slice(*np.searchsorted(edges[:, 0], (first, last)))] - first
+        links = links_of(edges, n_codes)
+        units.append(Unit(rows, code, np.stack(sides), n_codes, links, float(scales[query])))
+    rest = within_bands(levels, large, borders)
+    return units, rest if rest.n_pairs else None

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled import cell_sweeps
+from pairrank.pair_sums.bands import Links
 from pairrank.pair_sums.cell_grid import Grid
-from pairrank.pair_sums.cell_plan import Links
 
 Terms = tuple[tuple[float, int, float], ...]
 TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]

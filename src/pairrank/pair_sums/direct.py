@@ -99,7 +99,10 @@ class DirectSum(BoundSum):
         """Return each pair's weight times phi or a derivative of it."""
         with np.errstate(all="ignore"):
             result = np.asarray(self.loss.phi(d, order=order), dtype=np.float64)
-            return result if tile.weight is None else result * tile.weight
+            if tile.weight is None:
+                return result
+            none = np.zeros(result.size)  # Of a pair of weight 0, whose cost may be infinite.
+            return np.multiply(result, tile.weight, out=none, where=tile.weight > 0)
 
     def products(
         self, scores: FloatArray, vectors: FloatArray, *, order: int, sign: float

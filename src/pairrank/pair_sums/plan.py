@@ -6,9 +6,6 @@ import functools
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pairrank._protocols import (
     Exponential,
     Generic,
@@ -21,8 +18,6 @@ from pairrank._protocols import (
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels, Pairs, Preferences
-
-IntArray = NDArray[np.int64]
 
 ALGORITHMS: dict[type, tuple[str, ...]] = {
     PiecewisePolynomial: ("auto", "cells", "sorted", "selection_tree", "level_counting", "direct"),
@@ -94,10 +89,6 @@ def bind(
         return _of_differences(loss, family, preferences, pair_sum)
     if isinstance(preferences, Differences):
         raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
-    has_roles = isinstance(preferences, Levels) and preferences.roles is not None
-    if isinstance(family, Sigmoidal) and has_roles:
-        part = functools.partial(bind, loss, pair_sum=pair_sum, eps=eps)
-        return _made("roles", "role_sum", preferences, part, smooth=loss.smooth)
     if isinstance(family, Sigmoidal):
         return _sigmoidal(loss, family, preferences, pair_sum, eps)
     if isinstance(preferences, Pairs):
@@ -107,26 +98,6 @@ def bind(
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
-
-
-def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
-    """Return the queries of each part of a sigmoidal sum, by its name in `SigmoidSum`.
-
-    Queries without a pair are left out. Every algorithm but "auto" takes all queries, "auto" gives
-    each query to what costs least: pair by pair, or one series.
-    """
-    from pairrank.pair_sums import costs
-    from pairrank.pair_sums.sigmoid_pairs import pairs_of_queries
-
-    pairs = pairs_of_queries(levels)
-    with_pairs = pairs > 0.0
-    if pair_sum != "auto":
-        return {pair_sum: np.flatnonzero(with_pairs)}
-    in_spans = costs.series_pay(levels, kind, pairs)
-    return {
-        "direct": np.flatnonzero(with_pairs & ~in_spans),
-        "spans": np.flatnonzero(with_pairs & in_spans),
-    }
 
 
 def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -183,8 +154,7 @@ def _sigmoidal(
             return _made("explicit", "ExplicitSum", preferences, loss, Sigmoidal(name, name))
         from pairrank.pair_sums.sigmoid import KINDS, SigmoidSum
 
-        queries = divide_queries(preferences, KINDS[name], algorithm)
-        return SigmoidSum(preferences, KINDS[name], queries, float(eps))
+        return SigmoidSum(preferences, KINDS[name], algorithm, float(eps))
 
     followed = one(family.slope, pair_sum)
     if family.value == family.slope:

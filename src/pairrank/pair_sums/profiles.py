@@ -162,11 +162,9 @@ LEAST_EPS = 1e-13
 """The smallest eps: below it, rounding dominates."""
 MOST = 1e305
 """The largest absolute value of a score: divided by H, 2**-10 or more, it is finite."""
-_DEGREES = (4, 6, 8, 10, 12, 14, 16, 20)
-_SPREAD = 16.0
+_DEGREES = (4, 8, 12, 16, 20)
+_SPREAD = 10.0
 """The cheapest rule is chosen for scores of this spread."""
-_ROWS = 1000
-"""The rows of a band for which the cheapest rule is chosen."""
 
 
 class BoxRule(NamedTuple):
@@ -213,10 +211,10 @@ def error_bound(rule: BoxRule, profile: Profile) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
+def box_rule(profiles: tuple[Profile, ...], eps: float, rows: float = 1000.0) -> BoxRule:
     """Return the cheapest rule whose `error_bound` is at most eps for each of the profiles.
 
-    Costs some hundred evaluations of the bound, once.
+    It is the cheapest for codes of so many rows. Costs some hundred evaluations of the bound, once.
     """
     eps = max(eps, LEAST_EPS)
     distance = 1.0
@@ -227,14 +225,14 @@ def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
         for power in range(-10, 5)
         for degree in _DEGREES
     )
+
+    def cost(rule: BoxRule) -> float:
+        """Return the approximate nanoseconds of a code."""
+        boxes = _SPREAD / rule.width + 1.0
+        product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2
+        return 0.4 * product + rows * rule.degree
+
     return min(
         (rule for rule in rules if max(error_bound(rule, each) for each in profiles) <= eps),
-        key=_cost,
+        key=cost,
     )
-
-
-def _cost(rule: BoxRule) -> float:
-    """Return the approximate nanoseconds of a band."""
-    boxes = _SPREAD / rule.width + 1.0
-    product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2 * 0.1
-    return product + _ROWS * rule.degree

@@ -2,60 +2,98 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
-from pairrank.pair_sums.bands import Bands, make_bands
-from pairrank.pair_sums.profiles import LEAST_EPS, MOST
-from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum, SigmoidPairs, jobs_of_queries
+from pairrank.pair_sums.bands import borders_of, within_bands
+from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
+from pairrank.pair_sums.sigmoid_pairs import (
+    Derivative,
+    Differentiable,
+    QuerySum,
+    SigmoidPairs,
+    pairs_of_queries,
+)
 from pairrank.preferences import Levels
-
-IntArray = NDArray[np.int64]
+from pairrank.preferences._codes import query_of_groups
 
 KINDS = {"logistic": LOGISTIC, "probit": PROBIT}
-PAPER_ROWS = 200
-"""The rows of a band of Beaulieu's series, which costs a sum per row for every other band."""
+BAND_ROWS, PAPER_ROWS = 32, 200
+"""The rows of a band of small levels; of Beaulieu's series, which costs a sum per row for every
+other band."""
+PAIR, ROW = (1.0, 4.5), 15.0
+"""Nanoseconds per pair of logistic (without row weights) and of probit, and per row.
+
+All costs here are means of a gradient and a Hessian product, with normal scores at eps 1e-6, on one
+core of an AMD EPYC.
+"""
+BOXED_ROW, BOXED_BAND = 28.0, 2000.0
+"""Nanoseconds of boxes per row and per band."""
+EXACT = 1.3
+"""The speed-up that boxes need over pairs, which are exact."""
+
+
+def boxes_pay(levels: Levels, kind: int) -> NDArray[np.bool_]:
+    """Return the queries that take less time by boxes than pair by pair."""
+    rows, n_bands = np.diff(levels.query_start), np.diff(levels.query_group).astype(np.float64)
+    pair = PAIR[kind] if levels.sides[0] is None else PAIR[1]
+    within = np.zeros(rows.size)
+    if levels.edges is None:
+        has_small = 2 * rows < BAND_ROWS * n_bands
+        n_bands = np.where(has_small, rows / BAND_ROWS, n_bands)
+        within = np.where(has_small, 0.5 * BAND_ROWS * rows, 0.0)
+    boxed = BOXED_BAND * n_bands + BOXED_ROW * rows + pair * within
+    return np.asarray(EXACT * boxed < pair * pairs_of_queries(levels) + ROW * rows)
 
 
 class SigmoidSum(BoundSum):
     """The sum of a sigmoidal loss over the preferences of `Levels`.
 
-    `kind` is LOGISTIC or PROBIT. `queries` has those that are summed pair by pair ("direct"), by
-    one series each ("spans"), by box sums ("boxes") or by Beaulieu's series ("beaulieu"). The pairs
-    that fast sums leave out, see `Bands`, are summed pair by pair too. A row's gradient may be off
-    by `eps` times the weight of its pairs. `error` is 0 if all queries are summed pair by pair; the
-    parts state their rounding. Costs O(rows) for queries by series or boxes, and O(pairs) for
-    others.
+    `kind` is LOGISTIC or PROBIT. `pair_sum` is "direct", for all pairs one by one, "boxes",
+    "beaulieu" (Beaulieu's series), or "auto": each query by boxes or by its pairs, whichever costs
+    less. The pairs within bands of small levels, see `borders_of`, are always summed one by one. A
+    row's gradient may be off by `eps` times the weight of its pairs. `error` is 0 if all queries
+    are summed pair by pair; the parts state their rounding. Costs O(rows) for queries by boxes, and
+    O(pairs) for others.
     """
 
-    def __init__(self, levels: Levels, kind: int, queries: dict[str, IntArray], eps: float) -> None:
+    def __init__(self, levels: Levels, kind: int, pair_sum: str, eps: float) -> None:
         self.levels, self.kind, self.eps, self.n_rows = levels, kind, eps, levels.n_rows
-        self.queries = {name: chosen for name, chosen in queries.items() if chosen.size}
-        direct = self.queries.get("direct")
-        jobs = [] if direct is None else [jobs_of_queries(levels, direct)]
-        self._bands = {
-            name: make_bands(levels, chosen, PAPER_ROWS if name == "beaulieu" else None)
-            for name, chosen in self.queries.items()
-            if name != "direct"
-        }
-        jobs += [bands.within for name, bands in self._bands.items() if name == "boxes"]
-        self._pairs = [SigmoidPairs(levels, kind, each) for each in jobs if len(each.groups)]
-        self._bind_parts()
+        self._by_series = pair_sum == "beaulieu"
+        self._chosen = pairs_of_queries(levels) > 0
+        if pair_sum in ("auto", "direct"):
+            self._chosen &= boxes_pay(levels, kind) & (pair_sum == "auto")
+        rows = PAPER_ROWS if self._by_series else BAND_ROWS
+        self._borders = borders_of(levels, self._chosen, rows)
+        self._pairs = _pairs_of(within_bands(levels, self._chosen, self._borders), kind)
+        self._query_of_band = query_of_groups(levels.query_group)[self._borders[:-1]]
+        self._bind_fast()
+
+    def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Add to `gradient`; return the value of each query without its scale, (n_queries,)."""
+        costs = np.zeros(self.levels.n_queries)
+        for part in self._pairs:
+            costs += np.bincount(self._query_of_band, part.costs(scores, gradient), costs.size)
+        for part in self._fast:
+            costs += part.costs(scores, gradient)
+        return costs
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         gradient = np.zeros(scores.size)
-        value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
-        return float(value), gradient
+        return float(np.sum(self.costs(scores, gradient) * self.levels.pair_scale)), gradient
 
     def sharpen(self) -> bool:
         """Divide eps by 100, down to 1e-13; False if that is impossible."""
         if self.error == 0.0 or self.eps <= LEAST_EPS:
             return False
         self.eps = max(0.01 * self.eps, LEAST_EPS)
-        self._bind_parts()
+        self._bind_fast()
         return True
 
     def _curvature(self, scores: FloatArray) -> SigmoidCurvature:
@@ -76,29 +114,97 @@ class SigmoidSum(BoundSum):
         return result
 
     def _derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
-        return [each for part in self._parts for each in part.derivatives(order, scores)]
+        parts = self._second if order == 2 else [*self._pairs, *self._fast]
+        return [part.derivative(order, scores) for part in parts]
 
-    def _bind_parts(self) -> None:
-        fast = [self._bind(name, bands) for name, bands in self._bands.items()]
-        self._parts = [*self._pairs, *fast]
-        self.error = self.eps * self.levels.total_weight if fast else 0.0
-        if fast:
-            self.most = MOST
+    @functools.cached_property
+    def _second(self) -> list[Differentiable]:
+        """What adds up to the Hessian; it is made when it is first asked for.
 
-    def _bind(self, name: str, bands: Bands) -> QuerySum:
-        """Return the part of this name; modules are imported when they are needed."""
-        if name == "boxes":
-            from pairrank.pair_sums.boxes import BoxedQueries
+        phi'' is even. So where no row has a weight and all levels are small, all pairs of a query's
+        rows are summed, and those of equal level are taken off.
+        """
+        levels, chosen = self.levels, self._chosen[query_of_groups(self.levels.query_group)]
+        small = 2 * np.diff(levels.group_start) < BAND_ROWS
+        weighted = levels.edges is not None or levels.sides[0] is not None
+        if weighted or not chosen.any() or not small[chosen].all():
+            return [*self._pairs, *self._fast]
+        apart = borders_of(levels, self._chosen, 1)
+        every = np.arange(levels.n_queries + 1)
+        whole = replace(
+            levels,
+            group_start=levels.query_start,
+            group_level=np.zeros(levels.n_queries, dtype=np.int32),
+            query_group=every,
+            edges=np.column_stack((every[:-1], every[:-1])),
+            pair_scale=0.5 * np.asarray(levels.pair_scale),
+        )
+        return [
+            *_pairs_of(within_bands(levels, self._chosen, apart), self.kind),
+            self._boxed(whole, every),
+            *_ties(levels, chosen, self.kind),
+            Itself(levels, chosen, self.kind),
+        ]
 
-            every = np.arange(bands.scale.size)
-            return BoxedQueries(self.levels, bands, self.kind, self.eps, every)
-        if name == "beaulieu":
-            from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+    def _bind_fast(self) -> None:
+        self._fast: list[QuerySum] = []
+        vars(self).pop("_second", None)
+        if self._chosen.any():
+            self._fast = [self._boxed(self.levels, self._borders)]
+            self.error, self.most = self.eps * self.levels.total_weight, MOST
+            if self._by_series:
+                from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
 
-            return BeaulieuQueries(self.levels, bands, self.kind, self.eps)
-        from pairrank.pair_sums.spans import SpannedQueries
+                queries = self.levels, self._chosen, self._borders
+                self._fast = [BeaulieuQueries(*queries, self.eps, self._fast[0])]
 
-        return SpannedQueries(self.levels, bands, self.kind, self.eps)
+    def _boxed(self, levels: Levels, borders: NDArray[np.int64]) -> QuerySum:
+        from pairrank.pair_sums.boxed_queries import BoxedQueries
+
+        return BoxedQueries(levels, self._chosen, borders, self.kind, self.eps)
+
+
+def _pairs_of(levels: Levels, kind: int) -> list[QuerySum]:
+    return [SigmoidPairs(levels, kind)] if levels.n_pairs else []
+
+
+def _ties(levels: Levels, chosen: NDArray[np.bool_], kind: int) -> list[QuerySum]:
+    """Return the pairs of rows of equal level of the chosen groups, to be taken off."""
+    sizes, start = np.diff(levels.group_start), levels.group_start
+    if not (chosen & (sizes > 1)).any():
+        return []
+    begins = ~np.repeat(chosen, sizes)
+    begins[start[:-1]] = True
+    first = np.flatnonzero(begins)
+    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+    query = np.searchsorted(levels.query_start, first, side="right") - 1
+    tied = replace(
+        levels, group_start=np.arange(begins.size + 1), query_group=np.append(first, begins.size),
+        pair_scale=-scale[query],
+    )  # fmt: skip
+    return [SigmoidPairs(tied, kind)]
+
+
+class Itself:
+    """The pair of each row of the chosen groups with itself, taken off the Hessian's diagonal."""
+
+    def __init__(self, levels: Levels, chosen: NDArray[np.bool_], kind: int) -> None:
+        by_row = np.repeat(chosen, np.diff(levels.group_start))
+        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        scale = np.repeat(scale, np.diff(levels.query_start))[by_row]
+        self._rows = levels.row_of[by_row]
+        self._part = scale * float(CURVATURE[kind].function(np.zeros(1))[0])
+
+    def derivative(self, order: int, scores: FloatArray) -> Derivative:
+        """Return itself, the same at all scores."""
+        return self
+
+    def product(self, v: FloatArray, result: FloatArray) -> None:
+        """Add nothing, since a row does not differ from itself."""
+
+    def diagonal(self, result: FloatArray) -> None:
+        """Take off the second derivative at 0."""
+        result[self._rows] -= self._part
 
 
 class SigmoidCurvature(OneByOne):
