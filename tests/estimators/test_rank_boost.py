@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import RankBoost, load_model
-from pairrank.estimators._round_loop import HeldScores
 from pairrank.estimators._rows import Watch
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.rank_boost import binning
+from pairrank.rank_boost.rankings import Columns
 
 
 def rows(n_rows=300, n_features=4, seed=0, gaps=0.0):
@@ -137,7 +137,7 @@ def test_an_interrupt_within_a_round_drops_that_round(place, monkeypatch):
         return call
 
     if place == "scores":
-        monkeypatch.setattr(HeldScores, "add", interrupts(HeldScores.add))
+        monkeypatch.setattr(Columns, "__getitem__", interrupts(Columns.__getitem__))
     else:
         monkeypatch.setattr(Watch, "__call__", interrupts(Watch.__call__))
     with pytest.warns(ConvergenceWarning, match="interrupted"):

@@ -8,6 +8,7 @@ from pairrank import (
     ConvexHullRanker,
     MPRank,
     PairwiseRanker,
+    RankBoost,
     RankNCG,
     RankRLS,
     RankSVM,
@@ -15,14 +16,14 @@ from pairrank import (
     SVRank,
 )
 from pairrank.estimators._docstrings import completed, entries
-from pairrank.estimators._fit import SolvedRanker
+from pairrank.estimators._fit import FittedRanker
 
-RANKERS = [ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank]
+RANKERS = [ConvexHullRanker, MPRank, PairwiseRanker, RankBoost, RankNCG, RankRLS, RankSVM, SVRank]
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_there_is_one_fit(ranker):
-    assert ranker.fit is SolvedRanker.fit
+    assert ranker.fit is FittedRanker.fit
 
 
 def test_a_subclass_of_an_estimator_may_have_no_docstring_or_its_own_parameters():

@@ -33,7 +33,7 @@ class KernelColumns:
     O(n_landmarks non-zeros).
     """
 
-    def __init__(self, kernel: Kernel, gamma: float | None, landmarks: Any) -> None:
+    def __init__(self, kernel: Kernel, gamma: Any, landmarks: Any) -> None:
         self.kernel, self.gamma, self.landmarks = kernel, gamma, landmarks
         self.n_landmarks = landmarks.shape[0]
 
