@@ -6,9 +6,10 @@ CANDIDATES ?= python3 python3.13 python3.12 python3.11 python
 LOWEST := .venv-lowest
 EXTRAS := .venv-extras
 DOCS := .venv-docs
+WHEEL := .venv-wheel
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-all test-portable test-lowest test-extras planted lint format bench reproduce docs clean
+.PHONY: help demo test test-all test-portable test-lowest test-extras test-wheel planted lint format bench reproduce docs clean
 help:
 	@echo "make demo      fit pairwise beside pointwise models, and 1e12 pairs"
 	@echo "make test      the tests, minutes; the same examples each time"
@@ -19,6 +20,8 @@ help:
 	@echo "               the tests with the lowest versions that pyproject.toml declares"
 	@echo "make test-extras"
 	@echo "               the tests that need torch, LightGBM, XGBoost, onnx or Dask"
+	@echo "make test-wheel"
+	@echo "               build the sdist, and the wheel from it; try the wheel in a fresh environment"
 	@echo "make planted   plant faults one by one and see whether tests/public finds them (an hour or two);"
 	@echo "               ARGS='--room metrics', ARGS='--count 60 --seed 1', ARGS=--help"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
@@ -52,6 +55,13 @@ test-lowest: $(LOWEST)/installed
 test-extras: $(EXTRAS)/installed
 	@$(EXTRAS)/bin/python -m pytest -n auto -m "extras and not slow" $(ARGS)
 
+test-wheel: $(VENV)/installed-dev
+	@rm -rf dist $(WHEEL)
+	@$(BIN)/python -m build --outdir dist
+	@$(BIN)/python -m venv $(WHEEL)
+	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	@$(WHEEL)/bin/python -I tests/try_wheel.py
+
 planted: $(EXTRAS)/installed
 	@$(EXTRAS)/bin/python tests/planted.py $(ARGS)
 
@@ -83,7 +93,7 @@ docs: $(DOCS)/installed
 
 clean:
 	rm -rf docs/_build docs/_pictures docs/gallery docs/reference/generated
-	rm -rf $(VENV) $(LOWEST) $(EXTRAS) $(DOCS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .planted build dist
+	rm -rf $(VENV) $(LOWEST) $(EXTRAS) $(DOCS) $(WHEEL) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .planted build dist
 	find src tests reproduction -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

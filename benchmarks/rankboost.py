@@ -1,17 +1,15 @@
-"""RankBoost: a round's time and growth, beside a list of pairs, and real data beside other models.
+"""RankBoost: a round's time and growth, and a round beside one that lists the pairs.
 
 The first table times a round of 256 bins and five labels, on one thread and on two: wall seconds,
 and seconds of processor per thread, which other processes disturb less. Growth is that of a round
 on one thread, in processor seconds and in units of `expit` of as many scores, timed in turn. The
-second table has a round of a version that lists the pairs, vectorised by numpy. The third, with the
-data of PAIRRANK_DATA, judges RankBoost on test rows. Asserts nothing.
+second table has a round of a version that lists the pairs, vectorised by numpy. Asserts nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,12 +17,10 @@ import numpy as np
 from scipy.special import expit
 
 import _harness as harness
-from pairrank import RankBoost, RankSVM, threads
-from pairrank.metrics import ndcg_score, pairwise_accuracy
+from pairrank import threads
 from pairrank.preferences import Levels
 from pairrank.rank_boost.binning import Codes, encode
 from pairrank.rank_boost.rounds import Booster
-from reproduction.data import DatasetNotFoundError, load
 
 N_LEVELS, N_BINS = 5, 256
 BAR_SECONDS, BAR_EXPONENT = 0.5, 1.1
@@ -131,58 +127,12 @@ def pairs_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
     yield ["growth", *each, ""]
 
 
-def letor_table() -> Iterator[list[Any]]:
-    """Yield the mean NDCG@10 and accuracy over the five folds of MQ2008."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
-    for fold in range(1, 6):
-        train, valid, test = (
-            load("letor4_mq2008", fold=fold, subset=subset) for subset in ("train", "valid", "test")
-        )
-        held = {"X_val": valid.X, "y_val": valid.y, "qid_val": valid.qid}
-        stops = {"early_stopping": True, "patience": 30, "validation_metric": "ndcg@10"}
-        models = {
-            "RankBoost, 100 rounds": (RankBoost(), {}),
-            "RankBoost, stopped early": (RankBoost(500, **stops), held),
-            "RankSVM, C = 2^-5": (RankSVM(2.0**-5), {}),
-        }
-        for name, (model, more) in models.items():
-            start = time.perf_counter()
-            model.fit(train.X, train.y, qid=train.qid, **more)
-            seconds = time.perf_counter() - start
-            scores = model.predict(test.X)
-            ndcg = ndcg_score(test.y, scores, qid=test.qid, k=10)
-            accuracy = pairwise_accuracy(test.y, scores, qid=test.qid)
-            found.setdefault(name, []).append((ndcg, accuracy, seconds))
-    for name, values in found.items():
-        yield ["MQ2008", name, *np.mean(values, axis=0).tolist()]
-
-
-def housing_table() -> Iterator[list[Any]]:
-    """Yield the accuracy on a third of California housing; every two districts are a pair."""
-    data = load("cal_housing")
-    order = np.random.default_rng(0).permutation(len(data.y))
-    train, test = order[: 2 * order.size // 3], order[2 * order.size // 3 :]
-    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-    models = {
-        "RankBoost, 100 rounds": RankBoost(),
-        "RankBoost, 500 rounds": RankBoost(500),
-        "RankSVM": RankSVM(),
-    }
-    for name, model in models.items():
-        start = time.perf_counter()
-        model.fit(X[train], data.y[train])
-        seconds = time.perf_counter() - start
-        accuracy = pairwise_accuracy(data.y[test], model.predict(X[test]))
-        yield ["California", name, "", accuracy, seconds]
-
-
 def options_of() -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=float, default=1e6, help="the most rows of a round")
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--data", action="store_true", help="also real data")
     return parser.parse_args()
 
 
@@ -198,13 +148,6 @@ def main() -> None:
     print(harness.table(columns, rounds_table(sizes, options.features, options.repeat)), "\n")
     columns = ["rows", "ours s", "list of pairs s", "factor"]
     print(harness.table(columns, pairs_table([250, 500, 1000, 2000, 4000], options.repeat)), "\n")
-    if options.data:
-        warnings.simplefilter("ignore")
-        try:
-            columns = ["data", "model", "NDCG@10", "accuracy", "fit s"]
-            print(harness.table(columns, [*letor_table(), *housing_table()]), "\n")
-        except DatasetNotFoundError as absence:
-            print(f"left out: {absence}")
     limits.restore_original_limits()
 
 

@@ -1,4 +1,4 @@
-"""Whole RankSVM fits beside LIBLINEAR-ranksvm and others, at an equal objective.
+"""Whole RankSVM fits beside LIBLINEAR-ranksvm at an equal objective.
 
 ``--liblinear PATH`` names LIBLINEAR-ranksvm 2.11's ``train`` program. Its training alone is timed:
 a build that prints ``training_seconds S`` around its call of train() says it; else the wall time
@@ -11,10 +11,7 @@ no more than 1e-6 above the rival's, relative; where 1e-3 and 1e-5 end above it,
 it is there, or half a minute is over ("until equal"). A LIBLINEAR fit that takes over a minute,
 reading included, is left out.
 
-``--only curves`` is Lee & Lin's Figs. 5 and 6: see `_curves`.
-
-FastSurvivalSVM takes dense rows, one query and no equal labels: it gets the first 2,000 rows of the
-sparse problem, as pairrank does beside it. LinearSVC gets 50,000 pairs.
+Asserts nothing.
 """
 
 from __future__ import annotations
@@ -29,9 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import _curves
 import _harness as harness
-from _rivals import Liblinear, Problem, Rival, fit_sampled_pairs, fit_survival
+from _liblinear import Liblinear, Problem, Rival
 from pairrank import RankSVM
 from pairrank._protocols import Step
 from pairrank.datasets import make_queries
@@ -44,10 +40,9 @@ OWN_TOLERANCES = (1e-4,)
 """Further tolerances of pairrank alone, since equal tolerances do not give equal objectives."""
 UNTIL_EQUAL = 0.0
 LONGEST = 30.0
-CURVE_CS = (1.0, 100.0)
 ENOUGH = 12.0
 EQUAL = 1e-6
-BARS = {"dense": 20.0, "sparse": 6.0, "binary": 3.0}
+BARS = {"dense": 20.0, "sparse": 5.0, "binary": 2.5}
 Timing = harness.Timing
 
 
@@ -107,11 +102,11 @@ PROBLEMS: dict[str, Callable[[float], Problem | None]] = {
 }
 
 
-def fit(problem: Problem, C: float, tol: float, reduction: str = "sum") -> RankSVM:
+def fit(problem: Problem, C: float, tol: float) -> RankSVM:
     """Fit, quietly where float32 ends the descent: the objectives tell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return RankSVM(C, tol=tol, reduction=reduction).fit(problem.X, problem.y, qid=problem.qid)
+        return RankSVM(C, tol=tol, reduction="sum").fit(problem.X, problem.y, qid=problem.qid)
 
 
 def time_fits(problem: Problem, train: Path | None, repeat: int) -> Iterator[Fit]:
@@ -227,57 +222,6 @@ def _equal_speed(one: Fit, fits: list[Fit]) -> float:
     return one.rival_seconds.median / min(good) if good else 0.0
 
 
-def beside(problem: Problem, rival: Callable[[float], Rival], name: str) -> Iterator[list[Any]]:
-    """Yield a line for every C: a rival once, then RankSVM to an objective as good."""
-    for C in CS:
-        found = rival(C)
-        theirs = problem.objective(C, found.coef)
-        goal = theirs * (1 + EQUAL)
-        own = _time_fit(problem, None, C, TOLERANCES[0], 2)
-        if own.objective > goal:
-            own = time_until(problem, C, goal)
-        tol = tolerance_text(own)
-        seconds = own.seconds.best
-        excess = f"{theirs / own.objective - 1:+.1e}"
-        speed = f"{found.seconds / seconds:.1f}"
-        yield [problem.name, name, f"{C:g}", tol, seconds, found.seconds, excess, speed]
-
-
-def against_rows(scale: float, repeat: int) -> Iterator[list[Any]]:
-    """Yield RankSVM(reduction="rows") against LogisticRegression on the rows alone, binary."""
-    from sklearn.linear_model import LogisticRegression
-
-    cases = [(dtype, 1.0, C) for dtype in (np.float64, np.float32) for C in CS]
-    cases += [(np.float64, 0.1, 1.0), (np.float32, 0.1, 1.0)]
-    for dtype, noise, C in cases:
-        made = make_utility(
-            int(1_000_000 * scale), 20, noise=noise, n_levels=2, dtype=dtype, random_state=0
-        )
-        problem = Problem("rows", made.X, made.y, None)
-        last: dict[str, Any] = {}
-
-        def ours(problem: Problem = problem, C: float = C, last: dict[str, Any] = last) -> None:
-            last["ours"] = fit(problem, C, 1e-3, reduction="rows")
-
-        def rows(problem: Problem = problem, C: float = C, last: dict[str, Any] = last) -> None:
-            last["rows"] = LogisticRegression(C=C, tol=1e-3).fit(problem.X, problem.y)
-
-        ours()
-        taken = harness.in_turn({"ours": ours, "rows": rows}, repeat)
-        factor = harness.ratio(taken["ours"], taken["rows"])
-        step = last["ours"].history_[-1]
-        yield [
-            np.dtype(dtype).name,
-            f"{noise:g}",
-            f"{C:g}",
-            taken["ours"].median,
-            f"{step.n_evaluations}",
-            taken["rows"].median,
-            f"{last['rows'].n_iter_[0]}",
-            f"{factor.median:.2f} ({factor.spread})",
-        ]
-
-
 def report_problem(name: str, options: argparse.Namespace) -> None:
     """Print the tables of one problem."""
     problem = PROBLEMS[name](options.scale)
@@ -297,68 +241,24 @@ def report_problem(name: str, options: argparse.Namespace) -> None:
         columns = ["data", "LIBLINEAR's eps", "times faster, same tol"]
         columns += ["times faster, equal objective, each C", "geometric mean", "bar"]
         print("\n" + harness.table(columns, lines))
-    if not options.alone:
-        print("\n" + harness.table(RIVALS, rival_rows(problem)), flush=True)
-
-
-def report_curves(options: argparse.Namespace) -> None:
-    """Print how fast each loss comes to its optimum, the sum normalised by rows."""
-    print("\n### Squared hinge and hinge: distance to the optimum and test metrics against time")
-    for name in ("mq2008", "dense", "sparse"):
-        problem = PROBLEMS[name](options.scale)
-        if problem is None:
-            print(f"\n{name}: left out, PAIRRANK_DATA is not set")
-            continue
-        _curves.report(problem, CURVE_CS, options.repeat)
-
-
-RIVALS = ["data", "rival", "C", "tol", "pairrank s", "rival s", "its/our objective - 1"]
-RIVALS += ["times faster"]
-
-
-def rival_rows(problem: Problem) -> Iterator[list[Any]]:
-    """Yield LinearSVC on sampled pairs, and FastSurvivalSVM where it can be had."""
-    n_pairs = 50_000
-
-    def sampled(C: float) -> Rival:
-        return fit_sampled_pairs(problem, C, 1e-3, n_pairs)
-
-    yield from beside(problem, sampled, f"LinearSVC, {n_pairs:,} pairs")
-    if problem.name != "sparse":
-        return
-    try:
-        import sksurv  # noqa: F401
-    except ImportError:
-        yield [problem.name, "FastSurvivalSVM: scikit-survival is not installed", *["-"] * 6]
-        return
-    few = problem.cut(2000)
-    yield from beside(few, lambda C: fit_survival(few, C, 1e-3), "FastSurvivalSVM")
 
 
 def main() -> None:
     """Print every table as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--liblinear", type=Path, help="LIBLINEAR-ranksvm's train program")
-    parser.add_argument("--only", choices=[*PROBLEMS, "rows", "curves"], help="one set of tables")
+    parser.add_argument("--only", choices=PROBLEMS, help="one set of tables")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, timed once")
     parser.add_argument("--repeat", type=int, default=3, help="rounds of timing in turn")
-    parser.add_argument("--alone", action="store_true", help="leave out the slower rivals")
     options = parser.parse_args()
     options.scale = 0.1 if options.quick else 1.0
     options.repeat = 1 if options.quick else options.repeat
     limits = harness.one_thread()
     print("## RankSVM: whole fits\n")
-    print(harness.header("scikit-survival"))
+    print(harness.header())
     for name in PROBLEMS:
         if options.only in (None, name):
             report_problem(name, options)
-    if options.only in (None, "rows"):
-        print("\n### 1,000,000 x 20, binary, one query: RankSVM against LogisticRegression\n")
-        columns = ["X", "noise", "C", "RankSVM s", "evaluations", "LogisticRegression s"]
-        columns += ["its iterations", "ratio (bar 0.6)"]
-        print(harness.table(columns, against_rows(options.scale, 2 * options.repeat + 1)))
-    if options.only in (None, "curves"):
-        report_curves(options)
     limits.restore_original_limits()
 
 

@@ -104,7 +104,7 @@ def fit_here(folder: str, case: Case, memory_limit: float, batch_rows: int | Non
         drop=[other],
         memory_limit=memory_limit,
         batch_rows=batch_rows,
-    ).reporting(report)
+    )._reporting(report)
     start, before = time.perf_counter(), _bytes_read()
     fitted = ranker().fit(rows)
     seconds = time.perf_counter() - start

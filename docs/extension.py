@@ -18,8 +18,7 @@ from reproduced import Found, claim_id, escaped, prose, row_id
 from results import RESULTS, table
 from sphinx.util.nodes import nested_parse_with_titles
 
-from reproduction.page import grids, judge
-from reproduction.study import rows_of
+from reproduction.page import entries_of, grid
 
 
 def _parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
@@ -120,23 +119,24 @@ class Verdicts(Directive):
         if not self.arguments:
             return _parsed(self, [counted(found)])
         name = self.arguments[0]
-        study, readings = found.studies[name]
+        study = found.studies[name]
         rows: list[list[Entry]] = [[["Claim"], ["Verdict"], ["Figures"]]]
         ids = []
-        for text, judged, note in judge(study, readings):
-            figures = [judged.figure, note if judged.status == "does not hold" else ""]
-            shown = [prose(each) for each in figures if each]
-            rows.append([[prose(text)], [f"**{judged.status}**"], shown])
-            ids.append(claim_id(name, text))
+        for claim in study.claims:
+            verdict, figure = claim.judge(study)
+            shown = [prose(figure)] if figure else []
+            rows.append([[prose(claim.text)], [f"**{verdict}**"], shown])
+            ids.append(claim_id(name, claim.text))
         return _list_table(self, rows, "stack", widths="38 14 48", ids=ids)
 
 
 def counted(found: Found) -> str:
     """Return how many claims hold, do not hold, and are not run."""
-    judged = [each for study in found.studies.values() for _, each, _ in judge(*study)]
-    counts = Counter(each.status for each in judged)
+    counts = Counter(
+        claim.judge(study)[0] for study in found.studies.values() for claim in study.claims
+    )
     return (
-        f"Of {len(judged)} claims **{counts['holds']} hold**, {counts['does not hold']} do not "
+        f"Of {counts.total()} claims **{counts['holds']} hold**, {counts['does not hold']} do not "
         f"hold, and {counts['not run']} are not run."
     )
 
@@ -150,20 +150,21 @@ class Measurements(Directive):
         return [self._section(found, *each) for each in decisions.SHOWN]
 
     def _section(self, found: Found, name: str, table_name: str) -> nodes.section:
-        table, readings = found.table(name, table_name)
-        study = found.studies[name][0]
+        table, study = found.table(name, table_name)
         title = (table.title[:1].upper() + table.title[1:]).replace("`", "")
         section = nodes.section(ids=[row_id(name, table_name)], names=[])
         section += nodes.title(title, title)
-        for paragraph in (f"{study.title}, {table.label}. {study.note}", table.note):
+        source = f"{study.title}, {table.label}. {study.note}"
+        for paragraph in (source, f"{entries_of(table)} {table.note}"):
             section += _parsed(self, [prose(paragraph.strip())])
-        names = [row_id(name, table_name, row) for row in rows_of(table)]
-        for grid in grids(table, readings):
-            section += _parsed(self, [f"*{escaped(grid.title)}*"] if grid.title else [])
-            rows = [[[as_shown(text)] for text in row] for row in grid.rows]
-            section += _list_table(self, rows, "numbers", ids=names)
-            section += _parsed(self, [prose(note) for note in grid.notes])
-            names = [""] * len(names)
+        shown, notes = grid(study, table)
+        rows = [[[as_shown(text)] for text in row] for row in shown]
+        names = [row_id(name, table_name, row[0]) for row in shown[1:]]
+        section += (
+            _list_table(self, rows, "numbers", ids=names) if names else _parsed(self, ["Not run."])
+        )
+        for number, note in notes.items():
+            section += _parsed(self, [prose(f"[{number}] {note}")])
         return section
 
 
@@ -171,7 +172,7 @@ def _reproduction(directive: Directive) -> Found:
     """Return what the repository holds, and note that the page depends on it."""
     made_of = (decisions.__file__, measures.__file__, reproduced.__file__, str(RESULTS))
     directive.state.document.settings.record_dependencies.add(*made_of, *reproduced.result_files())
-    return reproduced.published()
+    return reproduced.Found()
 
 
 def as_shown(entry: str) -> str:

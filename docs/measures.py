@@ -9,7 +9,7 @@ import results
 from reproduced import VERDICTS, Found, claim_id, row_link
 
 from reproduction.papers.beyond import conditions
-from reproduction.study import NotRun, columns_of, rows_of, spread
+from reproduction.study import NotRun, spread
 
 Measure = Callable[[Found], str]
 """Returns a sentence of reStructuredText with its figures; it raises NotRun without them."""
@@ -50,7 +50,7 @@ def paired(row: str, first: str, second: str) -> Measure:
     """Show by how much one method is above another on the same draws of a condition."""
 
     def measure(found: Found) -> str:
-        mean, error = conditions.gain(found.readings("beyond"), row, first, second)
+        mean, error = conditions.gain(found.studies["beyond"], row, first, second)
         link = row_link("beyond", "conditions", row)
         return f"{link}: “{first}” less “{second}” {mean:+.4f} ± {error:.4f} (standard error)."
 
@@ -61,12 +61,12 @@ def gain_of_pairs(*rows: str) -> Measure:
     """Show the best of all pairs less the best pointwise fit, with its interval, by row."""
 
     def measure(found: Found) -> str:
-        readings = found.readings("beyond")
+        study = found.studies["beyond"]
         parts = []
-        for row in rows or rows_of(readings.table("pairs")):
-            if readings.status("pairs", row, "") == "done":
+        for row in rows or study.table("pairs").rows:
+            if study.status("pairs", row, "") == "done":
                 difference = found.text("beyond", "pairs", row, "", "difference")
-                low, high = (readings.mean("pairs", row, "", end) for end in ("low", "high"))
+                low, high = (study.mean("pairs", row, "", end) for end in ("low", "high"))
                 link = row_link("beyond", "pairs", row)
                 parts.append(f"{link} {difference} ({low:+.4f} to {high:+.4f})")
         if not parts:
@@ -81,11 +81,11 @@ def mean_gain(study: str, table: str, value: str, what: str, first: str, second:
     """Show the mean difference of two columns over rows, its deviation and its range."""
 
     def measure(found: Found) -> str:
-        shown, readings = found.table(study, table)
+        shown, of = found.table(study, table)
         for column in (first, second):
-            if column not in columns_of(shown):
+            if column not in shown.columns:
                 raise KeyError(f"{study}, {table} has no column {column!r}")
-        pairs = readings.pairs(table, first, second, value)
+        pairs = of.pairs(table, first, second, value)
         gains = {row: own - other for row, own, other in pairs}
         least, most = (pick(gains, key=gains.__getitem__) for pick in (min, max))
         mean = statistics.fmean(gains.values())
@@ -101,30 +101,13 @@ def mean_gain(study: str, table: str, value: str, what: str, first: str, second:
     return measure
 
 
-def by_set(page: str, where: tuple[str, str, int], value: str, first: str, second: str) -> Measure:
-    """Show the mean difference of two methods over the sets of a table of RESULTS.md."""
-
-    def measure(found: Found) -> str:
-        table = results.table(*where)
-        entries = zip(*(table.column(name) for name in ("set", "method", value)), strict=True)
-        known = {(name, method): results.number(entry) for name, method, entry in entries}
-        names = [name for name, method in known if method == first and (name, second) in known]
-        gains = [known[name, first] - known[name, second] for name in names]
-        return (
-            f"“{first}” less “{second}”, {value}: {statistics.fmean(gains):+.4f} ± "
-            f"{spread(gains):.4f} over {len(gains)} sets (:doc:`{page}`)."
-        )
-
-    return measure
-
-
 def claimed(study: str, text: str) -> Measure:
     """Show the verdict on a claim, with its figure."""
 
     def measure(found: Found) -> str:
-        judged = found.verdict(study, text)
+        verdict, figure = found.verdict(study, text)
         link = f"`{text.rstrip('.')} <{VERDICTS}#{claim_id(study, text)}>`__"
-        return f"{link}: {judged.status}. {judged.figure[:1].upper()}{judged.figure[1:]}."
+        return f"{link}: {verdict}. {figure[:1].upper()}{figure[1:]}."
 
     return measure
 

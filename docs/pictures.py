@@ -27,7 +27,7 @@ Series = dict[str, tuple[list[float], list[float]]]
 
 def time_against_rows() -> Series:
     """Return seconds of a sum over all pairs against rows, by method."""
-    found = table("The fast sum of erfc", "Fig. 2 (a, b)")
+    found = table("The fast sum of erfc")
     rows = [number(text) for text in found.column("points")]
     names = {
         "every pair, one by one": "direct",
@@ -41,28 +41,9 @@ def time_against_rows() -> Series:
     }
 
 
-def hinge_against_rows() -> Series:
-    """Return seconds of the squared hinge over all pairs, 5 levels, against rows, by method."""
-    found = table("Pair sums of the squared hinge", "The paper's other methods")
-    at = [row for row in found.rows if row[0] == "5"]
-    names = {
-        "double loop": "double loop",
-        "AA tree by scores": "AA tree by scores",
-        "PRSVM+": "PRSVM+",
-        "selection tree": "selection_tree",
-        "pairrank, sorted": "sorted",
-    }
-    series = {}
-    for name, titled in names.items():
-        column = found.columns.index(titled)
-        known = [(number(row[1]), number(row[column])) for row in at if row[column] != "-"]
-        series[name] = ([n for n, _ in known], [1e-9 * ns * n for n, ns in known])
-    return series
-
-
 def boosting_against_rows() -> Series:
     """Return seconds of a round of RankBoost against rows, of the list of pairs and of ours."""
-    found = table("Baselines", "RankBoost", 1)
+    found = table("RankBoost")
     measured = [row for row in found.rows if row[0][0].isdigit()]
     rows = [number(row[0]) for row in measured]
     return {
@@ -73,7 +54,7 @@ def boosting_against_rows() -> Series:
 
 def fits_beside_liblinear() -> dict[str, float]:
     """Return how many times faster RankSVM reaches LIBLINEAR-ranksvm's objective, by data."""
-    found = table("RankSVM: whole fits", "Against LIBLINEAR-ranksvm")
+    found = table("Beside LIBLINEAR-ranksvm")
     pairs = zip(found.column("data"), found.column("LIBLINEAR's eps"), strict=True)
     names = [f"{data}, eps {eps}" for data, eps in pairs]
     return dict(zip(names, map(number, found.column("geometric mean")), strict=True))
@@ -83,8 +64,8 @@ def fits_beside_logistic_regression() -> dict[str, float]:
     """Return seconds of a fit over those of LogisticRegression, 1e6 x 20, by ranker."""
     wanted = {"noise": "1", "label noise": "1", "C": "1", "loss": "logistic"}
     found = {}
-    for name, section in (("RankSVM", "RankSVM: whole fits"), ("RankNCG", "RankNCG")):
-        measured = table(section, "1,000,000 x 20")
+    for place, name in enumerate(("RankSVM", "RankNCG")):
+        measured = table("Beside LogisticRegression", number=place)
         for row in measured.rows:
             named = dict(zip(measured.columns, row, strict=True))
             if all(named.get(each, value) == value for each, value in wanted.items()):
@@ -94,7 +75,7 @@ def fits_beside_logistic_regression() -> dict[str, float]:
 
 def hull_beside_clarabel() -> dict[str, float]:
     """Return how many times faster the hull is fitted than by a general solver, by graph and nu."""
-    found = table("ConvexHullRanker", "Beside Clarabel")
+    found = table("Beside Clarabel")
     title = next(each for each in found.columns if each.startswith("times faster"))
     names = [f"{row[0]}, nu = {row[1]}" for row in found.rows]
     return dict(zip(names, map(number, found.column(title)), strict=True))
@@ -102,7 +83,7 @@ def hull_beside_clarabel() -> dict[str, float]:
 
 def least_squares_beside_rlscore() -> dict[str, float]:
     """Return how many times faster RankRLS is than RLScore's learners."""
-    found = table("RankRLS", "Beside RLScore")
+    found = table("Beside RLScore")
     return dict(
         zip(found.column("its learner"), map(number, found.column("times faster")), strict=True)
     )
@@ -218,7 +199,6 @@ def _bars(read: Callable[[], dict[str, float]], unit: str) -> Draw:
 
 PICTURES: dict[str, Draw] = {
     README_PICTURE: _lines(time_against_rows, **{"every pair, one by one": 3_200.0}),
-    "hinge-against-rows": _lines(hinge_against_rows),
     "boosting-against-rows": _lines(boosting_against_rows),
     "liblinear": _bars(fits_beside_liblinear, "times faster than LIBLINEAR-ranksvm"),
     "logistic-regression": _bars(

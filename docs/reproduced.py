@@ -12,10 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from reproduction.page import as_text  # noqa: E402
-from reproduction.papers import STUDIES, load_study  # noqa: E402
-from reproduction.store import Places, Store  # noqa: E402
-from reproduction.study import Readings, Study, Table, Verdict  # noqa: E402
+from reproduction.papers import RESULTS, STUDIES, load_study  # noqa: E402
+from reproduction.study import NotRun, Study, Table  # noqa: E402
 
 PAGE, VERDICTS = "measurements.html", "reproduction.html"
 
@@ -25,48 +23,37 @@ class Found:
 
     Parameters
     ----------
-    places : Places
-        Where the results are.
+    results : Path
+        The folder with the results.
     """
 
-    def __init__(self, places: Places) -> None:
-        self.studies: dict[str, tuple[Study, Readings]] = {}
-        for name in STUDIES:
-            study = load_study(name)
-            self.studies[name] = study, Readings(study, Store(places, study).published())
+    def __init__(self, results: Path = RESULTS) -> None:
+        self.studies = {name: load_study(name, results) for name in STUDIES}
 
-    def readings(self, study: str) -> Readings:
-        """Return the readings of a study."""
-        return self.studies[study][1]
-
-    def table(self, study: str, name: str) -> tuple[Table, Readings]:
-        """Return a table of a study, and the study's readings."""
-        readings = self.readings(study)
-        return readings.table(name), readings
+    def table(self, study: str, name: str) -> tuple[Table, Study]:
+        """Return a table of a study, and the study."""
+        return self.studies[study].table(name), self.studies[study]
 
     def text(self, study: str, table: str, row: str, column: str, value: str) -> str:
         """Return a value as its table shows it; NotRun if the cell is not done."""
-        shown, readings = self.table(study, table)
-        if (row, column) not in {(cell.row, cell.column) for cell in shown.cells}:
+        shown, of = self.table(study, table)
+        if (row, column) not in shown.places:
             raise KeyError(f"{study}, {table} has no cell {row!r}, {column!r}")
-        values = readings.values(table, row, column, value)
-        form = next(each.form for each in shown.quantities if each.value == value)
-        return as_text(values, form)
+        values = of.values(table, row, column, value)
+        return next(each for each in shown.quantities if each.value == value).text(values)
 
-    def verdict(self, study: str, text: str) -> Verdict:
-        """Return the verdict on a claim; NotRun if cells are missing."""
-        claims = {claim.text: claim for claim in self.studies[study][0].claims}
-        return claims[text].check(self.readings(study))
-
-
-def published() -> Found:
-    """Return what the repository holds."""
-    return Found(Places(ROOT))
+    def verdict(self, study: str, text: str) -> tuple[str, str]:
+        """Return the verdict on a claim and its figures; NotRun if cells are missing."""
+        claims = {claim.text: claim for claim in self.studies[study].claims}
+        verdict, figure = claims[text].judge(self.studies[study])
+        if verdict == "not run":
+            raise NotRun(text)
+        return verdict, figure
 
 
 def result_files() -> list[str]:
-    """Return the files that `published` reads."""
-    return [str(Places(ROOT).results / f"{name}.json") for name in STUDIES]
+    """Return the files that `Found` reads."""
+    return [str(RESULTS / f"{name}.json") for name in STUDIES]
 
 
 def row_id(study: str, table: str, row: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.study import NotRun, Readings, Record, Study
+from reproduction.study import NotRun, Study
 
 STYLES = (
     {"color": "#000000", "linestyle": "-", "marker": "o"},
@@ -83,11 +83,11 @@ def draw_curves(
         axes.legend(fontsize=7)
 
 
-def draw_pictures(study: Study, records: Mapping[str, Record], folder: Path) -> set[str]:
+def draw_pictures(study: Study, folder: Path) -> set[str]:
     """Draw a study's pictures and return their names; one without cells is left out."""
     import matplotlib
 
-    readings, drawn = Readings(study, records), set()
+    drawn = set()
     folder.mkdir(parents=True, exist_ok=True)
     for table in study.tables:
         path = folder / f"{study.name}-{table.name}.svg"
@@ -96,7 +96,7 @@ def draw_pictures(study: Study, records: Mapping[str, Record], folder: Path) -> 
         try:
             with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
-                figure = table.draw(readings)
+                figure = table.draw(study)
                 figure.savefig(path, format="svg", metadata={"Date": None})
             drawn.add(path.name)
         except NotRun:

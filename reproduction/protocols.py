@@ -6,12 +6,39 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import LinearSVC
 
-from pairrank import Pairs
+
+class Rows(NamedTuple):
+    """Rows with labels, in queries or in one."""
+
+    X: Any
+    y: Any
+    qid: Any = None
+
+    def part(self, which: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(*(None if each is None else each[which] for each in self))
+
+
+class Problem(NamedTuple):
+    """Training, validation and test rows."""
+
+    train: Rows
+    valid: Rows
+    test: Rows
+
+
+def cut(rows: Rows, counts: Any) -> Problem:
+    """Return as many training, validation and test rows, in this order."""
+    ends = np.cumsum([0, *counts])
+    return Problem(*(rows.part(slice(start, end)) for start, end in pairwise(ends)))
 
 
 class Fold(NamedTuple):
@@ -40,6 +67,14 @@ def without_warnings() -> Iterator[None]:
         yield
 
 
+def fit_quietly(model: Any, X: Any, y: Any, **more: Any) -> float:
+    """Fit once, without warnings, and return the seconds."""
+    with without_warnings():
+        start = time.perf_counter()
+        model.fit(X, y, **more)
+        return time.perf_counter() - start
+
+
 def seconds_of(call: Callable[[], Any], *, repeats: int = 3, within: float = 1.0) -> float:
     """Return the least time of a call that is repeated, but not beyond some seconds in all.
 
@@ -59,10 +94,45 @@ def with_ties(scores: Any, digits: int = 9) -> Any:
     return np.round(scores / (np.abs(scores).max() or 1.0), digits)
 
 
-def preferences_of(y: Any) -> Pairs:
-    """Return every pair of rows with different labels, the higher one preferred."""
-    winner, loser = np.nonzero(np.subtract.outer(y, y) > 0)
-    return Pairs(winner, loser, n_rows=len(y))
+class ExplicitPairs(BaseEstimator):
+    """RankSVM as a classifier of differences: every pair of rows with unequal labels is listed.
+
+    It minimises |w|^2/2 + C sum over pairs of max(0, 1 - w'(x_i - x_j)), squared or not, by
+    LIBLINEAR. The pairs take n_pairs * n_features numbers. Degree 2 adds the products of features,
+    as the kernel (x'y + 1)^2 does.
+    """
+
+    def __init__(self, C: float = 1.0, *, loss: str = "squared_hinge", degree: int = 1) -> None:
+        self.C = C
+        self.loss = loss
+        self.degree = degree
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """List the pairs and train; half of them are turned round, to have two classes."""
+        winner, loser = np.nonzero(np.subtract.outer(y, y) > 0)
+        features = self._features(X)
+        sign = np.where(np.arange(winner.size) % 2 == 0, 1.0, -1.0)
+        differences = features[winner]
+        differences -= features[loser]
+        differences *= sign[:, None]
+        stops: dict[str, Any] = {}
+        if self.loss == "squared_hinge":
+            stops = {"dual": False, "tol": 1e-3, "max_iter": 10_000}
+        model = LinearSVC(C=self.C, loss=self.loss, fit_intercept=False, random_state=0, **stops)
+        self.coef_ = model.fit(differences, sign).coef_[0]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the scores of rows."""
+        return self._features(X) @ self.coef_
+
+    def _features(self, X: Any) -> Any:
+        if self.degree == 1:
+            return X
+        products = PolynomialFeatures(2, include_bias=False)
+        made = products.fit_transform(X)
+        is_square = products.powers_.max(axis=1) == 2
+        return made * np.where(is_square, 1.0, np.sqrt(2.0))
 
 
 def count_preferences(y: Any) -> int:

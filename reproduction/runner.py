@@ -1,65 +1,55 @@
-"""Runs the cells that are missing: untimed ones side by side, then timed ones alone."""
+"""Runs cells in child processes with limits: untimed ones side by side, then timed ones alone."""
 
 from __future__ import annotations
 
+import datetime
+import importlib
+import math
+import multiprocessing
+import os
+import platform
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import IO
+from functools import cache
+from importlib import metadata
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from reproduction.limits import is_busy, run_cell
-from reproduction.page import as_text
-from reproduction.store import Places, Store
-from reproduction.study import Cell, Record, Study, Table
+import numpy as np
 
+from pairrank.exceptions import MissingLibraryError
+from reproduction.data import DatasetNotFoundError
+from reproduction.papers import STUDIES
+from reproduction.store import write_records
+from reproduction.study import Cell, Record, Study
 
-@dataclass(frozen=True)
-class Choice:
-    """Which cells to run.
+LASTING = ("done", "time", "memory")
+"""Results that are not computed again, if the limits have not grown."""
 
-    Attributes
-    ----------
-    tables : tuple of str
-        Names; empty for every table.
-    full : bool
-        Also those of ``--full``.
-    timed : bool
-        Also timed ones.
-    again_busy : bool
-        Also those that other processes disturbed.
-    """
-
-    tables: tuple[str, ...] = ()
-    full: bool = False
-    timed: bool = True
-    again_busy: bool = False
-
-    def takes(self, table: Table, cell: Cell) -> bool:
-        """Return whether a cell is among them."""
-        named = not self.tables or table.name in self.tables
-        return named and (self.full or not cell.full) and (self.timed or not cell.timed)
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+LIBRARIES = ("pairrank", "numpy", "scipy", "scikit-learn", "numba")
+DIGITS = 6
+"""Significant digits that are kept, so that files stay small."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """A cell to run, with where it is kept and shown."""
+class Work(NamedTuple):
+    """A cell to run, with what it is shown as, and the study whose file keeps it."""
 
     study: Study
-    table: Table
+    name: str
     cell: Cell
-    store: Store
-
-    @property
-    def name(self) -> str:
-        """What the progress line calls it."""
-        place = f"{self.cell.row}, {self.cell.column}" if self.cell.column else self.cell.row
-        return f"{self.study.name} {self.table.label}: {place}"
 
 
-def missing(studies: Sequence[Study], places: Places, choice: Choice) -> list[Work]:
+def missing(
+    studies: Sequence[Study], tables: Sequence[str] = (), *, full: bool = False, timed: bool = True
+) -> list[Work]:
     """Return the cells to run; one of several tables only once.
 
     The studies take turns, each in proportion to its cells, so that a run of limited hours gets
@@ -68,74 +58,159 @@ def missing(studies: Sequence[Study], places: Places, choice: Choice) -> list[Wo
     placed: list[tuple[float, Work]] = []
     for study in studies:
         found: dict[str, Work] = {}
-        store = Store(places, study)
         for table in study.tables:
-            for cell in table.cells:
-                record = store.find(cell) if choice.takes(table, cell) else {}
-                again = record and choice.again_busy and is_busy(record)
-                if record is None or again:
-                    found.setdefault(cell.digest, Work(study, table, cell, store))
+            for cell in table.cells if not tables or table.name in tables else ():
+                chosen = (full or not cell.full) and (timed or not cell.timed)
+                if chosen and not _lasts(study.records.get(cell.key), cell):
+                    place = ", ".join(filter(None, (cell.row, cell.column)))
+                    work = Work(study, f"{study.name} {table.label}: {place}", cell)
+                    found.setdefault(cell.key, work)
         placed += [(place / len(found), work) for place, work in enumerate(found.values())]
     return [work for _, work in sorted(placed, key=lambda each: each[0])]
 
 
-@dataclass
-class Runner:
-    """Runs cells until all are done or the hours are over.
+def run(works: Sequence[Work], folder: Path, *, jobs: int = 2, hours: float = math.inf) -> int:
+    """Run cells and keep their records in a folder; return how many did not fit into the hours.
 
     A cell starts only if its time limit fits into what is left.
-
-    Attributes
-    ----------
-    jobs : int
-        How many untimed cells run side by side.
-    hours : float
-    out : text file
-        Where progress goes.
     """
+    os.environ.update(ONE_THREAD)
+    start, lock, left, done = time.monotonic(), threading.Lock(), [], []
 
-    jobs: int = 2
-    hours: float = float("inf")
-    out: IO[str] = field(default_factory=lambda: sys.stdout)
-
-    def run(self, works: Sequence[Work]) -> list[Work]:
-        """Run cells and keep their records; return those that did not fit into the hours."""
-        self._start, self._done, self._total = time.monotonic(), 0, len(works)
-        self._lock = threading.Lock()
-        left: list[Work] = []
-        with ThreadPoolExecutor(self.jobs) as pool:
-            for late in pool.map(self._run_one, (work for work in works if not work.cell.timed)):
-                left += late
-        for work in works:
-            if work.cell.timed:
-                left += self._run_one(work)
-        return left
-
-    def _run_one(self, work: Work) -> list[Work]:
-        """Run a cell; return it if it does not fit into the hours."""
-        if time.monotonic() - self._start + work.cell.seconds > self.hours * 3600:
-            return [work]
+    def run_one(work: Work) -> None:
+        if time.monotonic() - start + work.cell.limits[0] > hours * 3600:
+            left.append(work)
+            return
         record = run_cell(work.cell)
-        with self._lock:
-            work.store.keep(record)
-            self._done += 1
-            self._say(work, record)
-        return []
+        with lock:
+            work.study.records[work.cell.key] = record
+            write_records(folder / f"{work.study.name}.json", work.study.records)
+            done.append(work)
+            place = f"[{len(done):>4}/{len(works)}  {time.monotonic() - start:>5.0f} s]"
+            shown = record["reason"] or f"{record['status']}, {record['seconds']:.1f} s"
+            print(f"{place} {work.name}: {shown}", flush=True)
 
-    def _say(self, work: Work, record: Record) -> None:
-        minutes, seconds = divmod(int(time.monotonic() - self._start), 60)
-        place = f"[{self._done:>4}/{self._total}  {minutes:>3}:{seconds:02}]"
-        shown = "; ".join(_results(work.table, record)) or record["reason"]
-        busy = "  (busy machine)" if is_busy(record) else ""
-        print(f"{place} {work.name}: {shown}{busy}", file=self.out, flush=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run_one, [work for work in works if not work.cell.timed]))
+    for work in works:
+        if work.cell.timed:
+            run_one(work)
+    return len(left)
 
 
-def _results(table: Table, record: Record) -> Iterator[str]:
-    """Yield what a finished cell found, in short."""
-    if record["status"] != "done":
-        return
-    for quantity in table.quantities:
-        if quantity.value in record["values"]:
-            shown = as_text(record["values"][quantity.value], quantity.form)
-            yield f"{quantity.title} {shown}"
-    yield f"{record['seconds']:.1f} s"
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Run a cell within its limits and return its record.
+
+    The time limit counts from the start of the process. A cell that passes a limit has the status
+    "time" or "memory".
+    """
+    seconds, memory = cell.limits
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    arguments = (theirs, cell.function, dict(cell.config), memory)
+    process = _context().Process(target=answer_for, args=arguments)
+    process.start()
+    theirs.close()
+    answer: dict[str, Any] = {"values": {}, "seconds": seconds}
+    try:
+        if ours.poll(seconds):
+            answer = ours.recv()
+        else:
+            answer |= {"status": "time", "reason": f"more than {seconds:g} s"}
+    except EOFError:
+        process.join()
+        reason = f"its process ended with code {process.exitcode}; its memory may have run out"
+        answer |= {"status": "failed", "reason": reason}
+    finally:
+        process.kill()
+        process.join()
+    return {
+        "function": cell.function,
+        "config": dict(cell.config),
+        "time": seconds,
+        "memory": memory,
+        **answer,
+        "machine": _machine(),
+        "versions": _versions(),
+        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def answer_for(pipe: Connection, function: str, config: Mapping[str, Any], memory: float) -> None:
+    """Run a function in this process and send its values, or why there are none."""
+    _limit_memory(memory)
+    start = time.perf_counter()
+    answer: dict[str, Any] = {"values": {}}
+    try:
+        module, _, name = function.partition(":")
+        values = getattr(importlib.import_module(module), name)(**config)
+        answer = {"status": "done", "values": plain(values), "reason": ""}
+    except MemoryError:
+        answer |= {"status": "memory", "reason": f"more than {memory:g} GiB"}
+    except (DatasetNotFoundError, MissingLibraryError) as error:
+        answer |= {"status": "absent", "reason": str(error)}
+    except Exception as error:
+        traceback.print_exc()
+        answer |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"[:300]}
+    pipe.send(answer | {"seconds": round(time.perf_counter() - start, 3)})
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it: numbers to six digits, NaN as None, arrays as lists."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(each) for each in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return str(value)
+
+
+def _lasts(record: Record | None, cell: Cell) -> bool:
+    """Return whether a record need not be computed again."""
+    if record is None or record["status"] not in LASTING:
+        return False
+    limits = dict(zip(("time", "memory"), cell.limits, strict=True))
+    status = record["status"]
+    return status not in limits or limits[status] <= record[status]
+
+
+def _context() -> Any:
+    """Return how processes start: by a fork of one that has imported the libraries, if it can.
+
+    Imports take more time than most cells.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(STUDIES.values()))
+    return context
+
+
+def _limit_memory(gibibytes: float) -> None:
+    """Let allocations fail beyond a size, on Linux."""
+    if sys.platform == "linux":
+        import resource
+
+        size = int(gibibytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that all cells use."""
+    found = {name: metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version(), **found}
+
+
+@cache
+def _machine() -> str:
+    """Return processor, cores and system as text."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    processor = names[0] if names else platform.processor() or platform.machine()
+    return f"{processor}, {os.cpu_count()} cores, {platform.system()}"

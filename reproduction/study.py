@@ -1,15 +1,15 @@
-"""What a paper's module says, cells, tables and claims, and how these read finished cells."""
+"""A paper as cells, tables and claims, and the values of its finished cells."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple
 
 ANY = "*"
 """Stands for every row, or every column, in `reasons` and `not_compared`."""
@@ -17,25 +17,27 @@ ANY = "*"
 Place = tuple[str, str]
 """A row and a column of a table."""
 
-Note = TypeVar("Note")
+Record = Mapping[str, Any]
+"""A finished cell as JSON holds it: function, config, status, values, limits and where it ran."""
+
+
+class NotRun(Exception):
+    """A cell is not there: not run yet, without data, or beyond its limit."""
 
 
 class Printed(NamedTuple):
-    """A figure that a paper prints.
-
-    Attributes
-    ----------
-    mean : float or None
-        None is the paper's star: its method did not finish.
-    spread : float or None
-        Its standard deviation; None if the paper gives none.
-    """
+    """A figure that a paper prints, with its standard deviation; None is the paper's star."""
 
     mean: float | None
     spread: float | None = None
 
 
 STAR = Printed(None)
+
+
+def key_of(function: str, config: Mapping[str, Any]) -> str:
+    """Return what tells a computation from others."""
+    return f"{function} {json.dumps(config, sort_keys=True)}"
 
 
 @dataclass(frozen=True)
@@ -45,46 +47,46 @@ class Cell:
     Attributes
     ----------
     row, column : str
-        The place in the table. Cells of several tables with the same `run`, `config` and `seed` are
+        The place in the table. Cells of several tables with the same `run` and `config` are
         computed once.
     run : function
-        A function of a module: ``run(**config, seed=seed)`` returns a mapping of names to a number,
-        a list of numbers (folds, repeats, points of a curve) or text. It raises
-        DatasetNotFoundError or MissingLibraryError if something is absent.
+        A function of a module: ``run(**config)`` returns a mapping of names to a number, a list of
+        numbers (folds, repeats, points of a curve) or text. It raises DatasetNotFoundError or
+        MissingLibraryError if something is absent.
     config : mapping
         Keyword arguments that JSON can hold.
-    seed : int
     timed : bool
         It reports times: it runs while no other cell runs.
     full : bool
         It runs with ``--full`` only.
     seconds, memory : float
-        The limits, in seconds and in GiB. A cell that passes one is printed as a star.
-    threads : int
-        The threads of pairrank and of linear algebra.
+        The limits, in seconds and in GiB, of a cell that does not need ``--full``; others have two
+        hours and 12 GiB. A cell that passes one is printed as a star.
     """
 
     row: str
     column: str
     run: Callable[..., Mapping[str, Any]]
     config: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
     timed: bool = False
     full: bool = False
     seconds: float = 120.0
     memory: float = 4.0
-    threads: int = 1
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The limits in seconds and in GiB."""
+        return (7200.0, 12.0) if self.full else (self.seconds, self.memory)
 
     @property
     def function(self) -> str:
         """The function as text, "module:name"."""
         return f"{self.run.__module__}:{self.run.__qualname__}"
 
-    @property
-    def digest(self) -> str:
-        """What tells the computation from others: function, configuration, seed, threads."""
-        facts = [self.function, dict(self.config), self.seed, self.threads]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    @cached_property
+    def key(self) -> str:
+        """What tells the computation from others."""
+        return key_of(self.function, self.config)
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,6 @@ class Quantity:
         Why ours differs from the paper's; `ANY` stands for every row or column.
     not_compared : mapping of (row, column) to str
         Why data or protocol are not the paper's, so that agreement would mean nothing.
-
-    A quantity with "second" in its title is a time: it is marked if the machine was busy.
     """
 
     value: str
@@ -121,24 +121,26 @@ class Quantity:
     reasons: Mapping[Place, str] = field(default_factory=dict)
     not_compared: Mapping[Place, str] = field(default_factory=dict)
 
-    @property
-    def is_time(self) -> bool:
-        """Whether it is a time."""
-        return "second" in self.title
+    def text(self, value: Any) -> str:
+        """Return a value as text: a number, mean ± deviation of a list, or text as it is."""
+        if isinstance(value, str):
+            return value
+        found = numbers(value)
+        mean = f"{statistics.fmean(found):{self.form}}"
+        return mean if len(found) == 1 else f"{mean} ± {spread(found):{self.form}}"
 
-    @property
-    def rounding(self) -> float:
-        """Half a unit of the last digit that is printed; 0 if that depends on the number."""
+    def agrees(self, record: Record, printed: Printed) -> bool | None:
+        """Return whether ours is close to the paper's; None where there is nothing to compare."""
+        found = record["values"].get(self.value)
+        if self.tolerance is None or printed.mean is None or isinstance(found, str | None):
+            return None
+        allowed = self.tolerance * (abs(printed.mean) if self.relative else 1.0)
+        if printed.spread is not None:
+            allowed = 2.0 * printed.spread
         digits = re.search(r"\.(\d+)f$", self.form)
-        return 0.5 * 10.0 ** -int(digits[1]) if digits else 0.0
-
-
-def at_place(notes: Mapping[Place, Note], row: str, column: str) -> Note | None:
-    """Return the note of a place, the most special first."""
-    for place in ((row, column), (row, ANY), (ANY, column), (ANY, ANY)):
-        if place in notes:
-            return notes[place]
-    return None
+        rounding = 0.5 * 10.0 ** -int(digits[1]) if digits else 0.0
+        difference = abs(statistics.fmean(numbers(found)) - printed.mean)
+        return difference <= max(allowed, rounding) + 1e-12
 
 
 @dataclass(frozen=True)
@@ -152,14 +154,11 @@ class Table:
     title : str
     cells : tuple of Cell
         Rows and columns are shown in the order of their first cell.
-    tiny : Cell
-        A cell of seconds, for the tests: it returns every quantity's value.
     quantities : tuple of Quantity
-        With one column of cells, quantities become the columns; else each has a table of its own.
-        None for a figure that is shown as a picture only.
+        With one column of cells, quantities become the columns; else an entry has all of them.
     note : str
         What differs from the paper's protocol, in Markdown.
-    draw : function of Readings to a matplotlib figure, or None
+    draw : function of Study to a matplotlib figure, or None
         It raises NotRun if there is nothing to draw.
     row_title : str
         The heading of the first column.
@@ -168,10 +167,9 @@ class Table:
     name: str
     title: str
     cells: tuple[Cell, ...]
-    tiny: Cell
-    quantities: tuple[Quantity, ...] = ()
+    quantities: tuple[Quantity, ...]
     note: str = ""
-    draw: Callable[[Readings], Any] | None = None
+    draw: Callable[[Study], Any] | None = None
     row_title: str = ""
 
     @property
@@ -179,17 +177,27 @@ class Table:
         """The name as the paper has it: "Table 3", "Figure 2"."""
         return f"Figure {self.name[3:]}" if self.name.startswith("fig") else f"Table {self.name}"
 
+    @cached_property
+    def places(self) -> dict[Place, Cell]:
+        """The cells by row and column."""
+        return {(cell.row, cell.column): cell for cell in self.cells}
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows in order."""
+        return list(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns in order."""
+        return list(dict.fromkeys(cell.column for cell in self.cells))
+
 
 class Verdict(NamedTuple):
     """What a claim's check found, with its figures as text."""
 
-    status: Literal["holds", "does not hold", "not run"]
+    holds: bool
     figure: str
-
-
-def verdict(holds: bool, figure: str) -> Verdict:
-    """Return what a check found."""
-    return Verdict("holds" if holds else "does not hold", figure)
 
 
 @dataclass(frozen=True)
@@ -199,8 +207,8 @@ class Claim:
     Attributes
     ----------
     text : str
-    check : function of Readings to Verdict
-        It raises NotRun (as Readings does) if the cells that it needs are not there.
+    check : function of Study to Verdict
+        It raises NotRun if the cells that it needs are not there.
     note : str
         Why it does not hold, if that is known.
     threshold : str
@@ -209,14 +217,24 @@ class Claim:
     """
 
     text: str
-    check: Callable[[Readings], Verdict]
+    check: Callable[[Study], Verdict]
     note: str = ""
     threshold: str = ""
+
+    def judge(self, study: Study) -> tuple[str, str]:
+        """Return "holds", "does not hold" or "not run", and the figures with notes behind them."""
+        try:
+            found = self.check(study)
+        except NotRun:
+            return "not run", ""
+        parts = [found.figure, self.threshold, "" if found.holds else self.note]
+        shown = ". ".join(part.rstrip(".") for part in parts if part)
+        return "holds" if found.holds else "does not hold", shown
 
 
 @dataclass(frozen=True)
 class Study:
-    """A paper: its tables and its claims.
+    """A paper: its tables and claims, and the records of its finished cells.
 
     Attributes
     ----------
@@ -227,6 +245,7 @@ class Study:
     claims : tuple of Claim
     note : str
         What holds for all of its tables, in Markdown.
+    records : dict of keys to records
     """
 
     name: str
@@ -235,56 +254,28 @@ class Study:
     tables: tuple[Table, ...]
     claims: tuple[Claim, ...] = ()
     note: str = ""
-
-
-class NotRun(Exception):
-    """A cell is not there: not run yet, without data, or beyond its limit."""
-
-
-Record = Mapping[str, Any]
-"""A finished cell as JSON holds it: status, values, seconds, machine and others."""
-
-
-class Readings:
-    """The records of a study's cells, by table, row and column.
-
-    Parameters
-    ----------
-    study : Study
-    records : mapping of digests to records
-    """
-
-    def __init__(self, study: Study, records: Mapping[str, Record]) -> None:
-        self._tables = {table.name: table for table in study.tables}
-        self._records = records
-        self._cells = {
-            (table.name, cell.row, cell.column): cell
-            for table in study.tables
-            for cell in table.cells
-        }
+    records: dict[str, Record] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
-        """Return a table of the study."""
-        return self._tables[name]
+        """Return a table by its name."""
+        return next(table for table in self.tables if table.name == name)
 
     def record(self, table: str, row: str, column: str) -> Record | None:
-        """Return a cell's record, also of one beyond its limit; None if it was not run."""
-        return self._records.get(self._cells[table, row, column].digest)
+        """Return a cell's record, also of one beyond its limit; None if there is none."""
+        cell = self.table(table).places.get((row, column))
+        return None if cell is None else self.records.get(cell.key)
 
     def status(self, table: str, row: str, column: str) -> str:
         """Return "done", "time", "memory", "failed", "absent", or "not run"."""
-        if (table, row, column) not in self._cells:
-            return "not run"
         record = self.record(table, row, column)
         return "not run" if record is None else str(record["status"])
 
     def values(self, table: str, row: str, column: str, name: str) -> list[float]:
         """Return a value as a list; NotRun if the cell is not done."""
-        if self.status(table, row, column) != "done":
-            raise NotRun(f"{table}: {row}, {column}")
         record = self.record(table, row, column)
-        found = record["values"][name] if record is not None else []
-        return numbers(found)
+        if record is None or record["status"] != "done":
+            raise NotRun(f"{table}: {row}, {column}")
+        return numbers(record["values"][name])
 
     def mean(self, table: str, row: str, column: str, name: str) -> float:
         """Return the mean of a value; NotRun if the cell is not done."""
@@ -292,14 +283,11 @@ class Readings:
 
     def done(self, table: str) -> list[Cell]:
         """Return the cells of a table that are done; NotRun if there is none."""
-        cells = [
-            cell
-            for cell in self._tables[table].cells
-            if self.status(table, cell.row, cell.column) == "done"
-        ]
-        if not cells:
+        cells = self.table(table).cells
+        found = [cell for cell in cells if self.status(table, cell.row, cell.column) == "done"]
+        if not found:
             raise NotRun(table)
-        return cells
+        return found
 
     def pairs(
         self, table: str, first: str, second: str, name: str
@@ -307,7 +295,7 @@ class Readings:
         """Return (row, value in the first column, value in the second) of rows that have both."""
         found = [
             (row, self.mean(table, row, first, name), self.mean(table, row, second, name))
-            for row in rows_of(self._tables[table])
+            for row in self.table(table).rows
             if self.status(table, row, first) == self.status(table, row, second) == "done"
         ]
         if not found:
@@ -315,20 +303,18 @@ class Readings:
         return found
 
 
+def at_place(notes: Mapping[Place, str], row: str, column: str) -> str | None:
+    """Return the note of a place, the most special first."""
+    for place in ((row, column), (row, ANY), (ANY, column), (ANY, ANY)):
+        if place in notes:
+            return notes[place]
+    return None
+
+
 def numbers(found: Any) -> list[float]:
     """Return a stored value as a list of numbers; None stands for NaN."""
     listed = found if isinstance(found, list) else [found]
     return [math.nan if each is None else each for each in listed]
-
-
-def rows_of(table: Table) -> list[str]:
-    """Return the rows of a table in order."""
-    return list(dict.fromkeys(cell.row for cell in table.cells))
-
-
-def columns_of(table: Table) -> list[str]:
-    """Return the columns of a table in order."""
-    return list(dict.fromkeys(cell.column for cell in table.cells))
 
 
 def spread(values: list[float]) -> float:

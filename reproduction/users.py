@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from reproduction.data.ratings import RatingsTable
+from reproduction.protocols import fit_quietly
 
 METRICS: dict[str, Callable[..., Any]] = {
     "msd": msd,
@@ -147,21 +146,17 @@ def user_metrics(problems: Sequence[UserProblem], ranker: Any) -> dict[str, NDAr
     Regressors of scikit-learn learn from ratings minus their mean, so that they need no intercept.
     """
     scores = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for X, y, X_test, _ in problems:
-            fitted = clone(ranker).fit(X, y - y.mean() if is_regressor(ranker) else y)
-            scores.append(fitted.predict(X_test))
-    return measured(problems, np.concatenate(scores))
-
-
-def measured(problems: Sequence[UserProblem], scores: Any) -> dict[str, NDArray[np.float64]]:
-    """Return the metrics of each user who has them, of the scores of all users' test rows."""
+    for X, y, X_test, _ in problems:
+        fitted = clone(ranker)
+        fit_quietly(fitted, X, y - y.mean() if is_regressor(ranker) else y)
+        scores.append(fitted.predict(X_test))
     ratings = np.concatenate([each.y_test for each in problems])
     qid = np.repeat(np.arange(len(problems)), [each.y_test.size for each in problems])
     found = {}
     for name, metric in METRICS.items():
-        values = np.array(list(metric(ratings, scores, qid=qid, per_query=True).values()))
+        values = np.array(
+            list(metric(ratings, np.concatenate(scores), qid=qid, per_query=True).values())
+        )
         values = values[~np.isnan(values)]
         found[name] = 1.0 - values if name == "misranking" else values
     return found

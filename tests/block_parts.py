@@ -9,7 +9,7 @@ from pairrank import RowBlocks
 
 def parts_of(rows: RowBlocks) -> Any:
     """Return the X of all blocks of a pass."""
-    return rows.passes().describe(_take, None)
+    return rows._passes().describe(_take, None)
 
 
 def _take(index: int, block: Any, shared: Any) -> Any:

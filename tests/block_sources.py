@@ -32,7 +32,7 @@ def cut(borders: list[int], *arrays: Any, **options: Any) -> RowBlocks:
 
 def all_rows(rows: RowBlocks) -> list[Any]:
     """Return the X of all blocks, as a prediction reads them."""
-    first = rows.first_block().X
+    first = rows._first_block().X
     ranker = RankSVM().fit(np.arange(2.0)[:, np.newaxis] * np.ones(first.shape[1]), [0, 1])
     found: list[Any] = []
 

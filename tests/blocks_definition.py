@@ -121,7 +121,7 @@ class Crossed:
         return parts[0]
 
     def _blocks(self):
-        return list(enumerate(zip(self.cut.parts, self.cut.layouts(), strict=True)))
+        return list(zip(self.cut.parts, self.cut.layouts(), strict=True))
 
     def _joined(self, values):
         """Return values by block in the order of the rows."""
@@ -130,22 +130,25 @@ class Crossed:
             result[rows] = own
         return result
 
+    def placed(self, scores):
+        """Return the sum with cells for these scores, less labels and centred for differences."""
+        if self.cut.label.size:
+            residual, query = scores - self.cut.label, self.cut.query
+            scores = residual - (np.bincount(query, residual) / np.bincount(query))[query]
+        return self.sum.placed(scores)
+
     def summaries(self, scores):
-        sent = self._sent(self.sum)
-        return [
-            sent.summary(index, scores[rows], layout) for index, (rows, layout) in self._blocks()
-        ]
+        sent = self._sent(self.placed(scores))
+        return [sent.summary(scores[rows], layout) for rows, layout in self._blocks()]
 
     def table(self, scores):
-        return self.sum.finish(self._merged(self.summaries(scores), merged_summaries))
+        return self.placed(scores).finish(self._merged(self.summaries(scores), merged_summaries))
 
     def at(self, scores):
         """Return the table and the gradient of all rows."""
         table = self.table(scores)
         sent = self._sent(table)
-        gradient = [
-            sent.gradient(index, scores[rows], layout) for index, (rows, layout) in self._blocks()
-        ]
+        gradient = [sent.entries(scores[rows], layout) for rows, layout in self._blocks()]
         return table, self._joined(gradient)
 
     def product(self, scores, values):
@@ -153,15 +156,11 @@ class Crossed:
         curvature = self.table(scores).curvature()
         sent = self._sent(curvature)
         parts = [
-            sent.summary(index, scores[rows], values[rows], layout)
-            for index, (rows, layout) in self._blocks()
+            sent.summary(scores[rows], layout, values[rows]) for rows, layout in self._blocks()
         ]
         product = self._sent(curvature.finish(self._merged(parts, merged_summaries)))
         return self._joined(
-            [
-                product.product(index, scores[rows], values[rows], layout)
-                for index, (rows, layout) in self._blocks()
-            ]
+            [product.entries(scores[rows], layout, values[rows]) for rows, layout in self._blocks()]
         )
 
 
@@ -196,10 +195,7 @@ def moment_query(levels, number, n_blocks, scale):
     if levels.edges is not None:
         mine = (levels.edges[:, 0] >= first) & (levels.edges[:, 0] < last)
         edges = levels.edges[mine] - first
-    n_rows = int(levels.group_start[last] - levels.group_start[first])
-    return MomentQuery(
-        number, n_rows, n_blocks, levels.group_level[first:last], edges, float(scale)
-    )
+    return MomentQuery(number, n_blocks, levels.group_level[first:last], edges, float(scale))
 
 
 def cut_differences(differences: Differences, n_blocks: int, rng):

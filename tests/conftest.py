@@ -6,6 +6,7 @@ import hashlib
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,8 +39,18 @@ for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGHUP")):
 settings.register_profile(
     "fresh", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, database=None)
+settings.register_profile(
+    "same", settings.get_profile("fresh"), derandomize=True, database=None, max_examples=25
+)
 settings.load_profile("same")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all tests of a file to one worker: fixtures and compiled code are made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(scope="session")

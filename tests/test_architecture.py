@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -93,31 +93,31 @@ def is_type_checking(node: ast.AST) -> bool:
     return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
 
 
-def imports(module: str, tree: ast.Module, *, is_package: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield (module, name) of every import that can run: in functions and by `require` too."""
-
-    def visit(node: ast.AST) -> Iterator[tuple[str, str | None]]:
+def imports(module: str, tree: ast.Module, *, is_package: bool) -> list[tuple[str, str | None]]:
+    """Return (module, name) of every import that can run: in functions and by `require` too."""
+    found: list[tuple[str, str | None]] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
         if is_type_checking(node):
-            for child in node.orelse:  # type: ignore[attr-defined]
-                yield from visit(child)
-            return
+            waiting += node.orelse  # type: ignore[attr-defined]
+            continue
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
+            found += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.Call) and getattr(node.func, "id", None) == "require":
-            yield (ast.literal_eval(node.args[0]), None)
+            found.append((ast.literal_eval(node.args[0]), None))
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 here = module.split(".")
                 up = here[: len(here) - node.level + is_package]
                 base = ".".join([*up, base] if base else up)
-            yield from ((base, alias.name) for alias in node.names)
-        for child in ast.iter_child_nodes(node):
-            yield from visit(child)
-
-    yield from visit(tree)
+            found += [(base, alias.name) for alias in node.names]
+        waiting += ast.iter_child_nodes(node)
+    return found
 
 
+@functools.cache
 def read_modules(root: Path = SOURCE) -> dict[str, tuple[ast.Module, bool]]:
     """Return the syntax tree of every module by its dotted name, and whether it is a package."""
     modules = {}

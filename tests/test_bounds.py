@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import config
 
@@ -68,7 +68,6 @@ def small_queries_have_cells(monkeypatch):
 @pytest.mark.usefixtures("small_queries_have_cells")
 @pytest.mark.parametrize(("loss", "route"), SUMS)
 @given(problem=problems(max_rows=400), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=10)
 def test_pair_sums_stay_within_their_arrays(loss, route, problem, seed):
     bound = bind(loss, levels_of(problem), pair_sum=route)
     generator = np.random.default_rng(seed)
@@ -82,7 +81,6 @@ def test_pair_sums_stay_within_their_arrays(loss, route, problem, seed):
 
 @pytest.mark.parametrize("tube", [Tube(0.0, 1), Tube(0.5, 2)])
 @given(problem=problems(max_rows=400, graphs=("full",)))
-@settings(max_examples=20)
 def test_tubes_and_metrics_stay_within_their_arrays(tube, problem):
     rows = {"qid": problem.qid, "sample_weight": problem.weight}
     bound = bind(tube, Differences.build(problem.y, problem.qid, sample_weight=problem.weight))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from pairrank.design import CompactDesign, Design, compacted, norm_of, rows_at
+from pairrank.design import Design
 from pairrank.kernels import Kernel
 from pairrank.kernels.columns import KernelColumns
 from pairrank.objective.kernel_design import KernelDesign
@@ -71,6 +70,13 @@ def test_the_stored_entries_of_a_row_are_summed_in_four_lanes(dtype, index):
     np.testing.assert_array_equal(Design(X).scores(w), expected)
 
 
+def few_entries(n_rows, n_features):
+    rng = np.random.default_rng(0)
+    return sparse.random_array(
+        (n_rows, n_features), density=0.2, format="csr", rng=rng, data_sampler=rng.normal
+    )
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_weighted_sparse_rows_are_added_one_after_another(dtype):
     X, values = few_entries(60, 70).astype(dtype), rows_of(60, 1, seed=1)[:, 0]
@@ -95,9 +101,8 @@ def test_products_of_whole_numbers_are_exact(shape, dtype, form, monkeypatch):
         design = Design(FORMS[form](X.astype(dtype)))
         np.testing.assert_array_equal(design.scores(w.astype(float)), X @ w)
         np.testing.assert_array_equal(design.transposed(values.astype(float)), X.T @ values)
-        squares, magnitudes = np.square(X).T @ np.abs(values), np.abs(X).T @ values
+        squares = np.square(X).T @ np.abs(values)
         np.testing.assert_array_equal(design.squares_transposed(np.abs(values) * 1.0), squares)
-        np.testing.assert_array_equal(design.magnitudes_transposed(values * 1.0), magnitudes)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -107,89 +112,6 @@ def test_float32_rows_lose_nothing_that_float64_rows_keep(dtype):
     double = X.astype(np.float64)
     np.testing.assert_array_equal(Design(X).scores(w), Design(double).scores(w))
     np.testing.assert_array_equal(Design(X).transposed(values), Design(double).transposed(values))
-
-
-def few_entries(n_rows, n_features):
-    rng = np.random.default_rng(0)
-    return sparse.random_array(
-        (n_rows, n_features), density=0.2, format="csr", rng=rng, data_sampler=rng.normal
-    )
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_products_of_compact_rows_are_off_by_the_rounding_of_float32(dtype, monkeypatch):
-    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", 1)
-    monkeypatch.setattr("pairrank.design._BLOCK_ENTRIES", 100)
-    X = few_entries(200, 30).astype(dtype)
-    exact, rough = Design(X), compacted(Design(X))
-    assert isinstance(rough, CompactDesign)
-    rng = np.random.default_rng(1)
-    w, v = rng.normal(size=30), rng.normal(size=200)
-    # Values are rounded once; in X' v so are v, products and each of 200 additions.
-    unit = 2.0**-24 * (1.0 + 1e-6)
-    assert (abs(rough.scores(w) - exact.scores(w)) <= unit * (abs(X) @ abs(w))).all()
-    off = abs(rough.transposed(v) - exact.transposed(v))
-    assert (off <= 203 * (1.0 + 1e-4) * unit * (abs(X).T @ abs(v))).all()
-    assert off.any()
-
-
-@pytest.mark.parametrize("power", [-900, 0, 900])
-def test_products_of_compact_rows_scale_with_the_vector_to_the_bit(power, monkeypatch):
-    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", 1)
-    rough = compacted(Design(few_entries(200, 30)))
-    rng = np.random.default_rng(1)
-    w, v = rng.normal(size=30), rng.normal(size=200)
-    scale = 2.0**power
-    assert np.array_equal(rough.scores(scale * w), scale * rough.scores(w))
-    assert np.array_equal(rough.transposed(scale * v), scale * rough.transposed(v))
-    assert not rough.scores(np.zeros(30)).any()
-    assert np.isnan(rough.scores(np.full(30, np.nan))).any()
-
-
-def test_products_of_compact_rows_that_overflow_warn_of_nothing():
-    X = sparse.csr_array(np.array([[9e24, 0.0, 1.0], [9e24, 2.0, 0.0]]))
-    rough = CompactDesign(X)
-    assert np.isinf(rough.scores(np.full(3, 1e300))).all()
-    assert np.isposinf(rough.transposed(np.full(2, 1e300))[0])
-    beyond = rough.transposed(np.array([np.inf, 1e300]))
-    assert np.isposinf(beyond[[0, 2]]).all()
-    assert np.isnan(rough.transposed(np.full(2, np.nan))).all()
-
-
-@pytest.mark.parametrize(
-    ("X", "least"),
-    [
-        (few_entries(40, 30).toarray(), 1),
-        (few_entries(40, 30), 1000),
-        (few_entries(4, 70_000), 1),
-        (few_entries(40, 30) * 1e31, 1),
-        (few_entries(40, 30) * 1e300, 1),
-    ],
-    ids=["dense", "small", "many features", "large values", "values beyond float32"],
-)
-def test_rows_that_gain_nothing_or_do_not_fit_are_not_compacted(X, least, monkeypatch):
-    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", least)
-    design = Design(X)
-    assert compacted(design) is design
-
-
-@pytest.mark.parametrize("form", [name for name in FORMS if name != "CSR"])
-def test_rows_are_gathered_without_a_copy_of_the_matrix(form, monkeypatch):
-    monkeypatch.setattr("pairrank.design._ROWS_IN_CACHE", 7)
-    X = FORMS[form](rows_of(4000))
-    places = np.random.default_rng(1).integers(0, len(X), 50)
-    tracemalloc.start()
-    found = rows_at(X, places)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    np.testing.assert_array_equal(found, X[places])
-    assert found.flags.c_contiguous
-    assert peak < X.nbytes / 2
-
-
-def test_norms_neither_overflow_nor_underflow():
-    for size in (0.0, 1e-300, 1e-90, 1.0, 1e90, 1e300):
-        assert norm_of(np.array([3.0, -4.0]) * size) == pytest.approx(5.0 * size, rel=1e-15)
 
 
 def test_rows_that_cannot_be_written_are_read():

@@ -30,7 +30,7 @@ from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import models
 from pairrank.pair_sums import _bound, bind, box_sum, cell_plan, sigmoid_pairs, spans
 from pairrank.pair_sums import sorted as sorted_sums
-from pairrank.preferences import Levels, levels, ordering
+from pairrank.preferences import Levels, _codes, levels
 
 ESTIMATORS = {
     "squared hinge": RankSVM(),
@@ -56,20 +56,16 @@ def small_blocks(monkeypatch):
     for module, name, value in (
         ("pairrank.design", "_BLOCK_ENTRIES", 100),
         ("pairrank.design", "_ENTRIES_PER_FEATURE", 1),
-        ("pairrank.design", "_ROWS_A_BLOCK", 50),
-        ("pairrank.design", "_ROWS_IN_CACHE", 64),
-        (ordering, "ROWS_A_BLOCK", 50),
-        (ordering, "_ROWS_PER_KEY", 0),
+        (_codes, "ROWS_A_BLOCK", 50),
+        (_codes, "_ROWS_PER_KEY", 0),
         (cell_plan, "LEAST_ROWS", 300),
         ("pairrank.pair_sums.piecewise", "ROWS_PER_BLOCK", 50),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
         (_bound, "_FEW_ROWS", 1),
         (models, "_ROWS_IN_CACHE", 64),
         (models, "_ROWS_A_BLOCK", 50),
-        ("pairrank.design", "_LEAST_COMPACT", 1),
         ("pairrank.estimators._descent", "_LEAST_SAMPLE", 200),
         ("pairrank.estimators._descent", "_LINE_ROWS", 300),
-        ("pairrank.preferences._codes", "ROWS_A_BLOCK", 50),
         (sorted_sums, "ROWS_PER_PART", 30),
         (spans, "PLACES_A_BATCH", 30),
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),

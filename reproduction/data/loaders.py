@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from pairrank import Pairs
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight
-from reproduction.data.record import Dataset, DatasetRecord, choose, open_file, open_text
-from reproduction.data.text import load_reuters_sgml, load_vw_text
+from reproduction.data.registry import Dataset, DatasetRecord, choose, open_file, open_text
+from reproduction.data.text import load_reuters_sgml
 
 
 def load_arff(record: DatasetRecord, home: Path) -> Dataset:
@@ -64,28 +64,12 @@ def load_letor_folds(
     return _read_parts(record, home, taken)
 
 
-def load_svmlight_parts(
-    record: DatasetRecord, home: Path, *, fold: int | None = None, subset: str | None = None
-) -> Dataset:
-    """Read disjoint parts: all, or part `fold` for testing, or the others for training."""
-    files = list(record.files)
-    choose(record, "fold", fold, (None, *range(1, len(files) + 1)))
-    choose(record, "subset", subset, (None, "train", "test"))
-    if (fold is None) != (subset is None):
-        raise PairrankError(f"{record.name}: fold and subset go together; give both, or none")
-    if fold is None:
-        return _read_parts(record, home, files)
-    test = files[fold - 1]
-    rest = [file for file in files if file != test]
-    return _read_parts(record, home, [test] if subset == "test" else rest)
-
-
-def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None = None) -> Dataset:
-    """Read the file that the settings name by `subset`, or the default ones."""
-    subsets = record.settings["subsets"]
-    default = record.settings.get("default")
-    name = choose(record, "subset", default if subset is None else subset, subsets)
-    return _read_parts(record, home, subsets[name])
+def load_svmlight(record: DatasetRecord, home: Path, *, subset: str | None = None) -> Dataset:
+    """Read the files that the settings name by `subset`; without one, the default or all files."""
+    subsets = record.settings.get("subsets", {})
+    choose(record, "subset", subset, (*subsets, None))
+    named = subset or record.settings.get("default")
+    return _read_parts(record, home, subsets[named] if named else list(record.files))
 
 
 def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
@@ -158,9 +142,7 @@ def _is_number(text: str) -> bool:
 READERS: dict[str, Callable[..., Dataset]] = {
     "arff": load_arff,
     "letor_folds": load_letor_folds,
-    "svmlight_parts": load_svmlight_parts,
-    "svmlight_named": load_svmlight_named,
+    "svmlight": load_svmlight,
     "reuters_sgml": load_reuters_sgml,
-    "vw_text": load_vw_text,
     "comparisons_csv": load_comparisons_csv,
 }

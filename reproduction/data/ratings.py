@@ -13,8 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduction.data.record import DatasetRecord, find_home, open_file
-from reproduction.data.registry import find_record
+from reproduction.data.registry import DatasetRecord, find_home, find_record, open_file
 
 _NOT_RATED = 99.0
 _Columns = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
@@ -84,27 +83,7 @@ class RatingsTable:
 
 
 def load_ratings(name: str, data_home: str | os.PathLike[str] | None = None) -> RatingsTable:
-    """Load a registered ratings table from a local folder, without a download.
-
-    Parameters
-    ----------
-    name : "ml-100k", "ml-1m", "jester" or "book_crossing_partial"
-    data_home : path-like, optional
-        The folder with one folder per set. None: the environment variable PAIRRANK_DATA.
-
-    Returns
-    -------
-    RatingsTable
-
-    Raises
-    ------
-    DatasetNotFoundError
-        If no folder is given or a file is missing; the message names the source.
-    FileFormatError
-        If a file's checksum differs from the registered one.
-    PairrankError
-        If the name is unknown.
-    """
+    """Load a registered ratings table from a local folder, as `registry.load` does for rows."""
     record = find_record("ratings", "ratings table", name)
     return RatingsTable.build(*_READERS[record.reader](record, find_home(record, data_home)))
 

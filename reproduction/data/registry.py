@@ -1,18 +1,152 @@
-"""The registry of data sets, and `load`; a new set is one table in registry.toml."""
+"""The registry of data sets, their files, and `load`; a new set is one table in registry.toml."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import inspect
+import io
 import os
 import tomllib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from pairrank.exceptions import PairrankError
-from reproduction.data.record import Dataset, DatasetRecord, find_home
+import numpy as np
 
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+ENVIRONMENT = "PAIRRANK_DATA"
 FILE = Path(__file__).with_name("registry.toml")
+
+
+class DatasetNotFoundError(PairrankError, FileNotFoundError):
+    """A registered data set is not in `data_home`; the message names its source."""
+
+
+@dataclass(frozen=True)
+class DatasetRecord:
+    """A data set in the registry.
+
+    Attributes
+    ----------
+    name : str
+        Also the folder under `data_home`.
+    title, description, source, licence, target : str
+        `description` says what a row is, and anything unusual; `source` is the place to get the set
+        from and whom to cite; `target` describes the labels.
+    n_rows, n_columns : int
+        Rows, and columns of X, as `load(name)` returns them without options.
+    files : mapping of str to str
+        SHA-256 of each file's content, after decompression of .gz files, which may also be there
+        uncompressed. Zip archives are not decompressed.
+    reader : str
+        A name in `loaders.READERS`.
+    settings : mapping
+        Arguments of the reader.
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    licence: str
+    target: str
+    n_rows: int
+    n_columns: int
+    files: Mapping[str, str]
+    reader: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Dataset(NamedTuple):
+    """A loaded data set.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (n_rows, n_features)
+    y : ndarray of float64, shape (n_rows,), or Pairs
+    qid : ndarray of shape (n_rows,) or None
+    feature_names : list of str or None
+    record : DatasetRecord
+    """
+
+    X: np.ndarray[Any, Any] | sparse.csr_array
+    y: Any
+    qid: np.ndarray[Any, Any] | None
+    feature_names: list[str] | None
+    record: DatasetRecord
+
+
+def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
+    """Return `value` if it is among `allowed`, else raise a PairrankError that lists them."""
+    if value not in allowed:
+        listed = ", ".join(repr(one) for one in allowed)
+        raise PairrankError(f"{record.name}: {option}={value!r}; choose one of {listed}")
+    return value
+
+
+def find_home(record: DatasetRecord, data_home: str | os.PathLike[str] | None) -> Path:
+    """Return the folder of data sets: `data_home`, else the environment variable PAIRRANK_DATA."""
+    home = data_home if data_home is not None else os.environ.get(ENVIRONMENT)
+    if not home:
+        raise DatasetNotFoundError(
+            f"no folder of data sets is given: pass data_home, or set {ENVIRONMENT}. "
+            f"{_where(record)}"
+        )
+    return Path(home)
+
+
+def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
+    """Return the content of a registered file, decompressed, after a check of its digest.
+
+    A file that is registered as `x.gz` may also be there as `x`. The error for a missing file names
+    the source.
+    """
+    content = _read(record, home, file)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != record.files[file]:
+        raise FileFormatError(
+            f"{home / record.name / file}: the checksum differs from the registered one (found "
+            f"{digest[:12]}..., expected {record.files[file][:12]}...); the file is damaged or of "
+            f"another edition. {_where(record)}"
+        )
+    return io.BytesIO(content)
+
+
+def open_text(record: DatasetRecord, home: Path, newline: str | None = "") -> IO[str]:
+    """Return the content of a set's only file as UTF-8 text; see `open_file`."""
+    (file,) = record.files
+    return io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline=newline)
+
+
+def _read(record: DatasetRecord, home: Path, file: str) -> bytes:
+    folder = home / record.name
+    path = folder / file
+    if not path.exists() and file.endswith(".gz"):
+        path = folder / file.removesuffix(".gz")
+    if not path.exists():
+        raise DatasetNotFoundError(
+            f"{folder / file} is missing for the data set {record.name!r}. {_where(record)}"
+        )
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileFormatError(f"{path}: the compressed data is damaged or cut; {error}") from error
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _where(record: DatasetRecord) -> str:
+    files = ", ".join(record.files)
+    return f"Put its files ({files}) into the folder {record.name}; source: {record.source}"
 
 
 @cache
@@ -43,38 +177,16 @@ def find_record(kind: str, what: str, name: str) -> DatasetRecord:
 def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
     """Load a registered data set from a local folder, without a download.
 
-    Parameters
-    ----------
-    name : str
-        One of `list_datasets()`.
-    data_home : path-like, optional
-        The folder with one folder per set. None: the environment variable PAIRRANK_DATA.
-    **options
-        Keyword arguments of the set's reader, such as `fold` and `subset`.
-
-    Returns
-    -------
-    Dataset
-        `X`, `y`, `qid`, `feature_names`, `record`.
-
-    Raises
-    ------
-    DatasetNotFoundError
-        If no folder is given or a file is missing; the message names the source.
-    FileFormatError
-        If a file's checksum differs from the registered one.
-    PairrankError
-        If a name or an option is unknown.
+    `data_home` has one folder per set; None: the environment variable PAIRRANK_DATA. Options are
+    keyword arguments of the set's reader, such as `fold` and `subset`. A DatasetNotFoundError names
+    the source of a missing file, a FileFormatError a file with another checksum.
     """
     from reproduction.data.loaders import READERS
 
     record = describe(name)
     reader = READERS[record.reader]
-    known = [
-        option
-        for option, parameter in inspect.signature(reader).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
+    parameters = inspect.signature(reader).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
     unknown = sorted(set(options) - set(known))
     if unknown:
         there = ", ".join(known) if known else "none"

@@ -1,4 +1,4 @@
-"""Readers of text sets: Reuters-21578 as tf-idf rows, and Vowpal Wabbit's sample of RCV1."""
+"""The reader of Reuters-21578 as tf-idf rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import FileFormatError
-from reproduction.data.record import Dataset, DatasetRecord, choose, open_file
+from reproduction.data.registry import Dataset, DatasetRecord, choose, open_file
 
 _STORY = re.compile(r"<REUTERS(?P<head>[^>]*)>(?P<body>.*?)</REUTERS>", re.DOTALL)
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
@@ -44,29 +43,6 @@ def load_reuters_sgml(
         X = vectorizer.transform([story.text for story in kept])
     y = np.array([float(topic in story.topics) for story in kept])
     return Dataset(sparse.csr_array(X), y, None, list(vectorizer.get_feature_names_out()), record)
-
-
-def load_vw_text(record: DatasetRecord, home: Path, *, subset: str = "train") -> Dataset:
-    """Read Vowpal Wabbit's text: a label, a namespace, and index:value with indices from 1."""
-    from scipy import sparse
-
-    subsets = record.settings["subsets"]
-    file = subsets[choose(record, "subset", subset, subsets)]
-    labels, indptr, indices, values = [], [0], [], []
-    for number, line in enumerate(open_file(record, home, file), 1):
-        try:
-            label, _, *entries = line.decode("ascii").split()
-            labels.append(float(label))
-            for entry in entries:
-                index, _, value = entry.partition(":")
-                indices.append(int(index) - 1)
-                values.append(float(value) if value else 1.0)
-        except ValueError as error:
-            raise FileFormatError(f"{file}, line {number}: {error}") from None
-        indptr.append(len(indices))
-    shape = (len(labels), record.settings["n_features"])
-    X = sparse.csr_array((values, indices, indptr), shape=shape)
-    return Dataset(X, np.array(labels), None, None, record)
 
 
 def _stories(archive: tarfile.TarFile) -> Iterator[_Story]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pairrank.survival import survival_target as survival_target
     from pairrank.torch.rank_net import RankNet as RankNet
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 _LAZY = {
     **RANKERS,

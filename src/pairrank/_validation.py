@@ -229,6 +229,12 @@ ALIGNED: dict[str, Callable[[Any, int], Any]] = {
 `metrics._inputs.RowArguments`."""
 
 
+def check_aligned(given: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return the `ALIGNED` arguments that are given, checked."""
+    checked = {name: check(given.get(name), n_rows) for name, check in ALIGNED.items()}
+    return {name: part for name, part in checked.items() if part is not None}
+
+
 def check_length(values: Any, name: str, n_rows: int | None) -> None:
     """Raise a PairrankError where an array does not have one entry per row."""
     if n_rows is not None and len(values) != n_rows:

@@ -8,26 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from pairrank import threads
 
 FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 19
-_ROWS_A_BLOCK = 1 << 17
 _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
-_ROWS_IN_CACHE = 1024
-"""Threads gather rows in pieces of so many."""
 _UNITS = 2.0
 """The most rounding errors per term of a product that were observed to add up."""
-_LEAST_COMPACT = 1 << 20
-_COMPACT_FEATURES = 1 << 16
-_COMPACT_VALUE = 1e25
-"""Values beyond this are not rounded to float32, whose sums overflow at 3e38."""
-_SAFE = 1e-200
-"""A square above this, and below its inverse, neither lost terms nor overflowed."""
 
 
 class Design:
@@ -96,7 +87,7 @@ class Design:
         """Add X' v for some rows to out."""
         products = _products()
         if self.is_sparse:
-            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, 1.0, out)
+            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, out)
         elif self._is_in_columns:
             products.add_weighted_rows_of_columns(self.X.T, rows.start, rows.stop, values, out)
         else:
@@ -113,31 +104,20 @@ class Design:
 
     def squares_transposed(self, values: FloatArray) -> FloatArray:
         """Return (X * X)' v, (n_features,) float64, block by block."""
-        if self.is_sparse:
-            return self._sizes_transposed(values, of_squares=True)
 
         def weighted_sum(rows: slice) -> FloatArray:
-            return np.square(self.X[rows], dtype=np.float64).T @ values[rows]
+            if not self.is_sparse:
+                return np.square(self.X[rows], dtype=np.float64).T @ values[rows]
+            X, part = self.X, np.zeros(self.n_features)
+            starts = X.indptr[rows.start : rows.stop + 1]
+            entries = slice(int(starts[0]), int(starts[-1]))
+            squares = np.square(X.data[entries], dtype=np.float64)
+            places = X.indices[entries], starts - starts[0]
+            _products().add_weighted_sparse_rows(squares, *places, values[rows], part)
+            return part
 
         with np.errstate(over="ignore", invalid="ignore"):
             return self._sum(threads.run(weighted_sum, self._blocks()))
-
-    def magnitudes_transposed(self, values: FloatArray) -> FloatArray:
-        """Return |X|' v, (n_features,) float64; a dense X is copied."""
-        if self.is_sparse:
-            return self._sizes_transposed(values, of_squares=False)
-        return Design(abs(self.X)).transposed(values)
-
-    def _sizes_transposed(self, values: FloatArray, *, of_squares: bool) -> FloatArray:
-        """Return |X|' v, or (X * X)' v, for sparse X."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
-
-        def weighted_sum(rows: slice) -> FloatArray:
-            part, add = np.zeros(self.n_features), _products().add_weighted_sparse_sizes
-            add(*self._sparse_rows(rows), values[rows], of_squares, part)
-            return part
-
-        return self._sum(threads.run(weighted_sum, self._blocks()))
 
     def _sum(self, parts: Sequence[NDArray[Any]]) -> FloatArray:
         """Return the sum of the blocks' results, added in order."""
@@ -159,62 +139,12 @@ class Design:
         return self.X.data, self.X.indices, self.X.indptr[rows.start : rows.stop + 1]
 
 
-class CompactDesign(Design):
-    """CSR rows in float32 with indices of 16 bits, for products that may be approximate.
-
-    Rows that exceed a processor's cache are multiplied as fast as they are read, and here they take
-    half the bytes. Values are rounded to 24 bits, and so are v and the sums of X' v over a block.
-    It takes 6 bytes per entry beyond X.
-    """
-
-    def __init__(self, X: Any) -> None:
-        super().__init__(X)
-        self._data, self._indices = np.empty(X.nnz, np.float32), np.empty(X.nnz, np.uint16)
-
-        def copy(entries: slice) -> float:
-            self._indices[entries] = X.indices[entries]
-            part = self._data[entries]
-            with np.errstate(over="ignore"):
-                part[:] = X.data[entries]
-            return largest_of(part)
-
-        self.largest = max(threads.run(copy, _even_blocks(X.nnz, _BLOCK_ENTRIES)))
-        """The largest absolute value."""
-
-    def transposed(self, values: FloatArray) -> FloatArray:
-        """Return about X' v, (n_features,)."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        size, add = size_of(values), _products().add_weighted_sparse_rows
-
-        def weighted_sum(rows: slice) -> NDArray[np.float32]:
-            part = np.zeros(self.n_features, np.float32)
-            add(*self._sparse_rows(rows), values[rows], size, part)
-            return part
-
-        result = self._sum(threads.run(weighted_sum, self._blocks()))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.multiply(result, size, out=result)
-
-    def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        return self._data, self._indices, self.X.indptr[rows.start : rows.stop + 1]
-
-
 @functools.cache
 def _products() -> Any:
     """Return the compiled products, imported when they are needed first."""
     from pairrank.compiled import products
 
     return products
-
-
-def compacted(design: Design) -> Design:
-    """Return a `CompactDesign` if X is sparse, large and fits into one, else the given design."""
-    if not design.is_sparse or design.n_features > _COMPACT_FEATURES:
-        return design
-    if design.n_entries < _LEAST_COMPACT:
-        return design
-    compact = CompactDesign(design.X)
-    return compact if compact.largest < _COMPACT_VALUE else design
 
 
 def _even_blocks(size: int, most: int) -> list[slice]:
@@ -225,38 +155,3 @@ def _even_blocks(size: int, most: int) -> list[slice]:
     n_blocks = -(-size // most)
     n_blocks += n_blocks % 2 if n_blocks > 1 else 0
     return threads.blocks(size, -(-size // max(1, n_blocks)) or 1)
-
-
-def rows_at(X: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return some rows of a dense matrix in C order; threads share them."""
-    result = np.empty((rows.size, X.shape[1]), X.dtype)
-
-    def gather(places: slice) -> None:
-        if X.flags.c_contiguous:
-            np.take(X, rows[places], axis=0, out=result[places], mode="clip")
-        else:  # np.take would copy the whole matrix first
-            result[places] = X[rows[places]]
-
-    threads.run(gather, threads.blocks(rows.size, _ROWS_IN_CACHE))
-    return result
-
-
-def largest_of(values: NDArray[Any]) -> float:
-    """Return the largest absolute value, NaN if one is NaN; without a copy of the values."""
-    return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
-
-
-def size_of(values: FloatArray) -> float:
-    """Return the power of 2 just below the largest absolute value; 1 if that is 0 or not finite."""
-    largest = largest_of(values)
-    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if 0.0 < largest < np.inf else 1.0
-
-
-def norm_of(values: FloatArray) -> float:
-    """Return the Euclidean norm without overflow or underflow."""
-    blocks = threads.blocks(values.size, _ROWS_A_BLOCK)
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = sum(threads.run(lambda rows: float(values[rows] @ values[rows]), blocks))
-    if _SAFE < square < 1.0 / _SAFE:
-        return float(np.sqrt(square))
-    return float(linalg.norm(values, check_finite=False))

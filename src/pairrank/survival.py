@@ -13,7 +13,7 @@ from pairrank._arrays import as_array
 from pairrank._validation import check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import check_flags
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences._codes import counting_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.blocks.crossing_cells import CellsOfLevels
-from pairrank.blocks.crossing_grid import block_grid
-from pairrank.blocks.crossing_parts import OwnRows
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_cells import CellsOfLevels, Extent
+from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
+from pairrank.pair_sums.cell_grid import windowed_grid
 
 pytestmark = pytest.mark.numeric
+
+
+def rows_of(scores, level):
+    """Return rows of one query and level."""
+    n, one = scores.size, np.zeros(1, np.int32)
+    levels = np.full(n, level, np.int32)
+    return OwnRows(scores, np.array([0, n]), one, levels, np.empty(0), np.empty((0, n)))
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
@@ -19,52 +25,33 @@ def test_a_score_just_beyond_the_window_has_a_cell(side, cells_beyond):
     """The window follows from quantiles, which one far score does not move."""
     scores = np.random.default_rng(0).normal(size=2000)
     scores[7] = side * 100.0
-    window = block_grid(scores, np.array([1.0]), 64.0, 1 << 20)
+    window = windowed_grid(scores, scores.min(), scores.max(), 64.0, 1 << 20)
     border = window.position[window.last if side > 0.0 else window.first]
     scores[7] = (border + side * (1 + cells_beyond)) / window.per_h
-    grid = block_grid(scores, np.array([1.0]), 64.0, 1 << 20)
+    grid = windowed_grid(scores, scores.min(), scores.max(), 64.0, 1 << 20)
     assert grid.position[grid.last if side > 0.0 else grid.first] == border
     assert set(np.floor(scores * grid.per_h).astype(np.int64)) <= set(grid.position)
 
 
 @pytest.mark.parametrize("least", [-5e-324, -1e-300, -1e-3])
 def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
-    """In units of wide cells they may be -0.0, which lies in another cell than they were added to.
+    """In units of wide cells they may be -0.0.
 
     The losers score just below 0, the winners far below, so every pair counts in.
     """
     n = 40
-    query = MomentQuery(0, 2 * n, 2, levels=np.array([0, 1], np.int32))
+    query = MomentQuery(0, 2, levels=np.array([0, 1], np.int32))
     part = CellsOfLevels(((0.0, 1, 1.0),), query)
     blocks = [
-        OwnRows(
-            scores, np.zeros(n, np.int32), np.full(n, level, np.int32), np.empty(0),
-            np.empty((0, n)),
-        )
+        rows_of(scores, level)
         for level, scores in enumerate((np.full(n, least), np.linspace(-1e16, -9e15, n)))
-    ]  # fmt: skip
-    first, second = (part.summary(index, rows) for index, rows in enumerate(blocks))
+    ]
+    part = part.placed(Extent.of(np.concatenate([rows.scores for rows in blocks])))
+    assert part.per_h < 1.0
+    first, second = map(part.summary, blocks)
     table = part.finish(first.merged(second))
-    assert table.per_h < 1.0
     assert table.gradient_error <= 1e-10 * n**2
-    losers, winners = (table.gradient(index, rows) for index, rows in enumerate(blocks))
+    losers, winners = map(table.entries, blocks)
     np.testing.assert_allclose(losers, n, rtol=1e-13)
     np.testing.assert_allclose(winners, -n, rtol=1e-13)
     assert abs(table.value + n * (blocks[1].scores - least).sum()) <= table.error
-
-
-def test_a_block_of_tiny_scores_widens_no_cells():
-    query = MomentQuery(0, 80, 2, levels=np.array([0, 1], np.int32))
-    part = CellsOfLevels(((0.0, 1, 1.0),), query)
-    normal = np.random.default_rng(0).normal(size=40)
-    tables = [
-        part.summary(
-            0,
-            OwnRows(
-                scores, np.zeros(40, np.int32), np.full(40, level, np.int32), np.empty(0),
-                np.empty((0, 40)),
-            ),
-        )
-        for level, scores in enumerate((1e-300 * normal, normal))
-    ]  # fmt: skip
-    assert tables[0].merged(tables[1]).per_h == tables[1].per_h > 1e9

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blocks_definition import Crossed, EveryPair, cut_levels
-from pairrank.blocks import crossing_grid
 from pairrank.blocks.crossing_sum import crossing_sum, merged_summaries
 from pairrank.losses import (
     Hinge,
@@ -270,8 +269,9 @@ def test_merges_are_associative_and_one_order_gives_the_same_bits(name):
     problem = Problem(y, None, "full", None, scores_of("clusters", n, rng), y)
     problem, levels = without_dropped(problem)
     cut, queries = cut_levels(levels, 8, rng)
-    total = crossing_sum(loss, queries)
-    parts = [pickle.dumps(part) for part in Crossed(total, cut).summaries(problem.scores)]
+    crossed_sum = Crossed(crossing_sum(loss, queries), cut)
+    total = crossed_sum.placed(problem.scores)
+    parts = [pickle.dumps(part) for part in crossed_sum.summaries(problem.scores)]
 
     def merged(order):
         found = pickle.loads(parts[order[0]])
@@ -293,31 +293,12 @@ def test_cells_that_are_too_many_are_made_wider_and_their_error_is_stated(monkey
     problem, levels = without_dropped(problem)
     sums = crossed(SquaredHinge(), problem, levels, 5)
     fine, _ = sums.at(problem.scores)
-    monkeypatch.setattr("pairrank.blocks.crossing_cells.MOST_ENTRIES", 3 * 100)
+    monkeypatch.setattr("pairrank.blocks.crossing_cells.MOST_ENTRIES", 6 * 100)
     found, gradient = sums.at(problem.scores)
     assert found.parts[0].position.size <= 100 < fine.parts[0].position.size
     assert found.error > 10.0 * fine.error
     largest = np.abs(problem.scores).max()
     check_cells(SquaredHinge(), EveryPair(problem, levels), found, gradient, largest)
-
-
-def test_wider_cells_have_the_moments_of_their_rows():
-    rng = np.random.default_rng(0)
-    position = np.array([-9, -8, -1, 0, 1, 2, 70])
-    m0 = rng.uniform(size=(1, 2, 7))
-    t = rng.uniform(size=m0.shape)
-    fine = crossing_grid.CellMoments(
-        8.0, position, np.stack((m0, m0 * t, m0 * t * t), axis=-1), 1.0, 100
-    )
-    wide = fine.widened(1.0)
-    np.testing.assert_array_equal(wide.position, [-2, -1, 0, 8])
-    assert wide.per_h == 1.0
-    for at, cell in enumerate(wide.position):
-        mine = position >> 3 == cell
-        place = (position[mine] + t[:, :, mine]) / 8.0 - cell
-        for k in range(3):
-            wanted = (m0[:, :, mine] * place**k).sum(axis=-1)
-            np.testing.assert_allclose(wide.moments[:, :, at, k], wanted, rtol=1e-12)
 
 
 def test_a_pickled_copy_is_small_and_has_no_compiled_functions():

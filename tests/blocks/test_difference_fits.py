@@ -10,9 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, RankSVM, SVRank
-from pairrank.blocks import square_sums
 from pairrank.estimators._blocks import fit_on_passes
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.exceptions import PairrankError
 from pairrank.objective import Quadratic
 
 SMOOTH = {
@@ -213,14 +212,6 @@ def test_an_interrupt_in_the_solution_for_squares_ends_the_fit(monkeypatch):
     passes = cut_rows(X, y, [20, 40], qid=qid)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         assert fit_on_passes(SVRank(), passes).status_ == "interrupted"
-
-
-def test_means_of_crossing_queries_that_are_many_bytes_are_warned_of(monkeypatch):
-    X, y, qid = rows_of(13, n_rows=60)
-    monkeypatch.setattr(square_sums, "_MUCH", 100)
-    with pytest.warns(PairrankWarning, match="each sends 6 means"):
-        fit_on_passes(RankRLS(), cut_rows(X, y, [20, 40]))
-    fit_on_passes(RankRLS(), cut_rows(X, y, np.searchsorted(qid, [15]), qid=qid))
 
 
 def test_a_direct_solution_of_too_many_features_is_refused():

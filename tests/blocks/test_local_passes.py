@@ -1,4 +1,4 @@
-"""LocalPasses: order, reading ahead, cached blocks, changed blocks, limits, errors, threads."""
+"""LocalPasses: order, cached blocks, changed blocks, limits, errors, threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from block_sources import cut, rows_of
+from block_sources import SMALLEST, cut, rows_of
 from pairrank import RankSVM, RowBlocks, threads
 from pairrank.blocks import checking, local_passes
 from pairrank.blocks.kept import KeptRows
@@ -22,6 +22,15 @@ def nothing(*_):
     return 0
 
 
+def concatenated(first, second):
+    return [*first, *second]
+
+
+def keep_labels(index, block, shared):
+    assert block.X is None
+    return block.y, float(block.y.sum())
+
+
 def total(index, X, state, shared):
     return X.sum(axis=0)
 
@@ -29,16 +38,6 @@ def total(index, X, state, shared):
 def add(first, second):
     first += second
     return first
-
-
-def reading_threads():
-    return [each for each in threading.enumerate() if each.name == "pairrank-reader"]
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    yield
-    assert reading_threads() == []
 
 
 def test_threads_share_the_blocks_that_are_prepared(monkeypatch):
@@ -50,7 +49,7 @@ def test_threads_share_the_blocks_that_are_prepared(monkeypatch):
         both.wait()
         return None, index
 
-    passes = cut([30], X, Y).passes()
+    passes = cut([30], X, Y)._passes()
     passes.describe(nothing, None)
     assert passes.prepare(task, None) == [0, 1]
 
@@ -75,7 +74,7 @@ def test_blocks_that_do_not_fit_are_read_again():
 
     size = WIDE[:10].nbytes
     limit = INTERPRETER_BYTES + 12 * 60 + Y.size * 8 + 3 * size + 2.5 * size
-    passes = RowBlocks.from_arrays(Counted(), Y, batch_rows=10, memory_limit=limit).passes()
+    passes = RowBlocks.from_arrays(Counted(), Y, batch_rows=10, memory_limit=limit)._passes()
     passes.describe(nothing, None)
     started.clear()
     found = passes.reduce(total, None, add)
@@ -104,7 +103,7 @@ def test_a_block_that_changes_between_passes_is_named(change):
         if again and change == "more":
             yield WIDE[40:], Y[40:]
 
-    passes = RowBlocks(blocks, memory_limit=INTERPRETER_BYTES + 5.45e6).passes()
+    passes = RowBlocks(blocks, memory_limit=INTERPRETER_BYTES + 5.45e6)._passes()
     passes.describe(nothing, None)
     number = 2 if change == "more" else 1
     with pytest.raises(PairrankError, match=f"block {number} of blocks differs from the first"):
@@ -112,7 +111,7 @@ def test_a_block_that_changes_between_passes_is_named(change):
 
 
 def test_a_limit_below_the_blocks_in_flight_is_refused():
-    passes = cut([30], WIDE, Y, memory_limit=INTERPRETER_BYTES + 5e6).passes()
+    passes = cut([30], WIDE, Y, memory_limit=INTERPRETER_BYTES + 5e6)._passes()
     with pytest.raises(PairrankError, match=r"blocks in flight 7 MB.*fewer rows per block"):
         passes.describe(nothing, None)
 
@@ -122,8 +121,8 @@ def test_validation_blocks_and_training_blocks_share_one_limit(n_together):
     """Blocks of 800 kB: 5 and 3 of them, of which 3 are in flight."""
     cuts = [10, 20, 30, 40]
     limit = INTERPRETER_BYTES + n_together * 8e5 + 1e4
-    training = cut(cuts, WIDE[:50], Y[:50], memory_limit=limit).passes()
-    held = cut([10, 20], WIDE[:30], Y[:30]).passes(beside=training)
+    training = cut(cuts, WIDE[:50], Y[:50], memory_limit=limit)._passes()
+    held = cut([10, 20], WIDE[:30], Y[:30])._passes(beside=training)
     training.describe(nothing, None)
     alone = training.cached_bytes
     held.describe(nothing, None)
@@ -136,11 +135,11 @@ def test_validation_blocks_and_training_blocks_share_one_limit(n_together):
 
 def test_training_blocks_give_way_to_labels_of_validation_blocks():
     limit = INTERPRETER_BYTES + 6 * 8e5 + 1e4
-    training = cut([10, 20, 30, 40], WIDE[:50], Y[:50], memory_limit=limit).passes()
+    training = cut([10, 20, 30, 40], WIDE[:50], Y[:50], memory_limit=limit)._passes()
     training.describe(nothing, None)
     assert training.cached_bytes == 3 * 8e5
     thin = np.zeros((30_000, 1))
-    held = RowBlocks.from_arrays(thin, thin[:, 0], batch_rows=10_000).passes(beside=training)
+    held = RowBlocks.from_arrays(thin, thin[:, 0], batch_rows=10_000)._passes(beside=training)
     held.describe(nothing, None)
     assert training.cached_bytes == 1 * 8e5  # 40 bytes per row are 1.2 MB.
     assert sum(training.reduce(total, None, add)) == pytest.approx(WIDE[:50].sum())
@@ -176,10 +175,89 @@ def test_kept_labels_are_restored(values):
     assert np.array_equal(found, values)
 
 
-def test_few_labels_take_one_byte_per_row():
+def test_few_labels_and_queries_take_one_byte_per_row_each():
     from pairrank.blocks._contracts import RowBlock
 
     labels = np.random.default_rng(0).integers(0, 5, 10_000).astype(float)
     qid = np.repeat(np.arange(100), 100)
     kept = KeptRows(RowBlock(np.zeros((10_000, 1)), labels, qid))
-    assert kept.nbytes <= 10_000 + 100 * (1 + 4)
+    assert kept.nbytes == 2 * 10_000
+
+
+@pytest.mark.parametrize("memory_limit", [1e9, SMALLEST], ids=["cached", "read again"])
+def test_results_are_merged_in_the_order_of_the_blocks(memory_limit):
+    passes = cut([12, 24, 36, 48], WIDE, Y, memory_limit=memory_limit)._passes()
+    assert passes.describe(lambda index, block, shared: (index, shared), 7) == [
+        (index, 7) for index in range(5)
+    ]
+    seen = passes.reduce(lambda index, *_: [index], None, concatenated)
+    assert seen == list(range(5))
+    assert (passes.n_blocks, passes.n_rows, passes.n_features) == (5, 60, 10_000)
+
+
+def test_states_come_from_the_labels_kept_by_the_first_pass():
+    passes = cut([10, 20], X, Y)._passes()
+    passes.describe(nothing, None)
+    assert passes.prepare(keep_labels, None) == [Y[:10].sum(), Y[10:20].sum(), Y[20:].sum()]
+    states = passes.reduce(lambda index, X, state, shared: [*state], None, concatenated)
+    assert np.array_equal(states, Y)
+
+
+def test_blocks_that_fit_are_read_once():
+    n_calls = []
+
+    def blocks():
+        n_calls.append(1)
+        yield X, Y
+
+    passes = RowBlocks(blocks)._passes()
+    passes.describe(nothing, None)
+    for _ in range(3):
+        assert np.array_equal(passes.reduce(total, None, add), X.sum(axis=0))
+    assert len(n_calls) == 1
+
+
+def test_a_limit_below_the_state_is_refused_before_rows_are_read():
+    class Unread:
+        shape = (10**9, 4)
+        dtype = np.dtype(np.float32)
+
+        def __getitem__(self, rows):
+            raise AssertionError("no row may be read")
+
+    with pytest.raises(PairrankError, match=r"1,000,000,000 rows need 12,000 MB .*raise it"):
+        RowBlocks.from_arrays(Unread())._passes()
+
+
+def test_readings_count_blocks_rows_and_bytes():
+    seen = []
+    passes = cut([10, 40], X, Y)._reporting(seen.append)._passes()
+    passes.describe(nothing, None)
+    passes.reduce(nothing, None, max)
+    assert [reading[:3] for reading in seen] == [
+        *((1, 1, 10), (1, 2, 40), (1, 3, 60)),
+        *((2, 1, 10), (2, 2, 40), (2, 3, 60)),
+    ]
+    assert [reading.n_bytes for reading in seen[:3]] == [10 * 24, 40 * 24, 60 * 24]
+    assert [reading.all_blocks for reading in seen] == [None] * 3 + [3] * 3
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_error_of_a_task_ends_the_reader(error):
+    closed = []
+
+    def blocks():
+        try:
+            while True:
+                yield X, Y
+        finally:
+            closed.append(1)
+
+    def fails(index, block, shared):
+        if index == 3:
+            raise error
+        return 0
+
+    with pytest.raises(error):
+        RowBlocks(blocks)._passes().describe(fails, None)
+    assert closed == [1]

@@ -47,4 +47,4 @@ def test_smaller_blocks_are_advised_only_where_they_help():
     with pytest.raises(PairrankError, match=r"too small: .* or take fewer rows per block"):
         parts_of(RowBlocks.from_arrays(X, batch_rows=1 << 16, memory_limit=limit))
     with pytest.raises(PairrankError, match=r"too small: .* libraries 400 MB; raise it$"):
-        RowBlocks.from_arrays(X, memory_limit=1e8).passes()
+        RowBlocks.from_arrays(X, memory_limit=1e8)._passes()

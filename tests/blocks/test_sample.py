@@ -15,7 +15,7 @@ from pairrank.blocks import catalog
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
-from pairrank.blocks.sample import Ranked, draw_rows, hashed
+from pairrank.blocks.sample import draw_rows, hashed
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
@@ -186,11 +186,8 @@ def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks,
     n_blocks=st.integers(0, 3),
     of_rows=st.sampled_from([0, 1500, 6000]),
     share=st.sampled_from([1.0, 0.7, 0.0]),
-    knows=st.booleans(),
 )
-def test_rows_are_drawn_as_defined(
-    seed, n_rows, n_queries, n_labels, n_blocks, of_rows, share, knows
-):
+def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, of_rows, share):
     rng = np.random.default_rng(seed)
     size = 1500
     kept = rng.random(size) < share
@@ -198,9 +195,8 @@ def test_rows_are_drawn_as_defined(
     queries = rng.permutation(n_queries) + 100
     y = np.floor(n_labels * rng.random(size) ** 3)
     block = RowBlock(np.arange(size, dtype=np.float64)[:, None], y)
-    ranked = Ranked.of(y) if knows and kept.all() else None
     options = {"n_rows": n_rows, "n_blocks": n_blocks, "of_rows": of_rows, "seed": seed}
-    found = draw_rows(2, block, kept, query_of, queries, **options, ranked=ranked)
+    found = draw_rows(2, block, kept, query_of, queries, **options)
     number, rates, thinned, places = drawn_by_definition(
         2, block, kept, query_of, queries, **options
     )
@@ -210,25 +206,11 @@ def test_rows_are_drawn_as_defined(
     assert_array_equal(found.thinned, thinned)
 
 
-@given(st.lists(st.integers(0, 12), max_size=200), st.integers(1, 40))
-def test_counts_of_codes_are_those_of_any_pieces(codes, piece):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_codes, "_PIECE", piece)
-        given = np.array(codes, dtype=np.int32)
-        found = _codes.counts_of(given, 13)
-        weighted = _codes.counts_of(given, 13, 0.5 * np.arange(given.size))
-    assert_array_equal(found, [codes.count(code) for code in range(13)])
-    wanted = [0.5 * np.flatnonzero(given == code).sum() for code in range(13)]
-    assert_array_equal(weighted, wanted)
-
-
 @given(st.lists(st.integers(-5, 9), min_size=1, max_size=100), st.integers(0, 99))
-def test_labels_are_whole_numbers_in_every_piece(labels, at):
+def test_one_label_that_is_not_whole_keeps_its_level(labels, at):
     y = np.array(labels, dtype=np.float64)
     y[at % y.size] += 0.25
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_codes, "_PIECE", 7)
-        found, codes = _codes.level_codes(y)
+    found, codes = _codes.level_codes(y)
     assert_array_equal(found, np.unique(y))
     assert_array_equal(found[codes], y)
 

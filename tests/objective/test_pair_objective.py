@@ -170,24 +170,6 @@ def many_levels(rng, n_rows=300, n_features=40):
     return Problem(X, Levels.build(y).reduced("rows"), SquaredHinge())
 
 
-def test_a_rounded_hessian_becomes_exact_when_it_is_refined(monkeypatch):
-    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", 1)
-    rng = np.random.default_rng(0)
-    problem = many_levels(rng)
-    w, v = rng.normal(size=(2, 40))
-    exact = PairObjective(problem).at(w).hessian().matvec(v)
-    objective = PairObjective(problem, is_rough=True)
-    rounded = objective.at(w).hessian().matvec(v)
-    assert 0 < np.linalg.norm(rounded - exact) <= 1e-5 * np.linalg.norm(exact)
-    assert objective.refine()
-    np.testing.assert_array_equal(objective.at(w).hessian().matvec(v), exact)
-    assert not objective.refine()
-
-
-def test_nothing_is_refined_where_nothing_was_rounded():
-    assert not PairObjective(many_levels(np.random.default_rng(0)), is_rough=True).refine()
-
-
 def test_bands_are_refined_until_every_level_counts(monkeypatch):
     rng = np.random.default_rng(0)
     problem = many_levels(rng)

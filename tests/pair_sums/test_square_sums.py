@@ -173,7 +173,7 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     curvature = bind(Square(), differences).at(problem.scores).curvature()
     design = Design(form(shifted))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairrank.objective.row_blocks._BLOCK_ENTRIES", block)
+        patch.setattr("pairrank.objective.normal_equations._BLOCK_ENTRIES", block)
         primal, dual = primal_matrix(design, differences), dual_matrix(design, differences)
     # A row of the curvature, 2 w (x - mean), adds terms of up to 4 w times the largest x. Every
     # number is a sum over rows, columns or both, made from numbers rounded at most eight times.

@@ -67,7 +67,6 @@ def test_pairs_and_weights_equal_the_definition(graph, rows):
         expected[0, i] += weight[i] * weight[j]
         expected[1, j] += weight[i] * weight[j]
     np.testing.assert_allclose(levels.wins_and_losses(), expected, atol=1e-12)
-    np.testing.assert_allclose(levels.wins_plus(-2.0), expected[0] - 2.0 * expected[1], atol=1e-12)
 
 
 @given(rows=drawn_rows())

@@ -6,21 +6,16 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
 from pairrank import (
     ConvexHullRanker,
-    MPRank,
-    RankNCG,
     RankNCGCV,
     RankRLS,
-    RankRLSCV,
     RankSVM,
-    RankSVMCV,
-    SVRank,
 )
 
 FORMS = {
@@ -41,16 +36,9 @@ def linear_callable(X, Y):
 
 RANKERS = {
     "RankSVM": RankSVM(),
-    "RankSVM, hinge": RankSVM(loss="hinge"),
-    "RankNCG": RankNCG(),
-    "RankRLS": RankRLS(),
     "RankRLS, several targets": RankRLS(),
     "ConvexHullRanker": ConvexHullRanker(),
-    "MPRank": MPRank(),
-    "SVRank": SVRank(),
-    "RankSVMCV": RankSVMCV(Cs=[0.1, 1.0], cv=2),
     "RankNCGCV": RankNCGCV(alphas=[0.1, 1.0], cv=2),
-    "RankRLSCV": RankRLSCV(alphas=[0.1, 1.0]),
 }
 KERNELS = (None, "rbf", "poly", "precomputed", linear_callable)
 
@@ -83,7 +71,6 @@ def test_every_ranker_scores_a_row_by_itself(name, kernel):
     ranker = fitted(name, kernel)
     width = training_rows(kernel).shape[1]
 
-    @settings(max_examples=15)
     @given(st.integers(0, 2**32 - 1), st.sampled_from(DTYPES), st.sampled_from(sorted(FORMS)))
     def check(seed, dtype, form):
         rng = np.random.default_rng(seed)

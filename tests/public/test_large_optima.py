@@ -155,7 +155,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(("n_levels", "n_queries"), [(3, 1), (120, 1), (0, 1), (120, 400)])
+@pytest.mark.parametrize(("n_levels", "n_queries"), [(3, 1), (0, 1), (120, 400)])
 @pytest.mark.parametrize("name", SAME)
 def test_every_algorithm_and_solver_ends_at_one_optimum(name, n_levels, n_queries):
     X, y, qid = made(n_levels, n_queries, n_rows=52_000)
@@ -163,6 +163,8 @@ def test_every_algorithm_and_solver_ends_at_one_optimum(name, n_levels, n_querie
     first = ranker.fit(X, y, qid=qid)
     coef, objective = first.coef_, first.objective_
     for options in others:
+        if options.get("pair_sum") == "beaulieu" and not n_levels:
+            continue  # a series per level: a minute
         other = type(ranker)(**{**ranker.get_params(), **options}).fit(X, y, qid=qid)
         np.testing.assert_allclose(other.coef_, coef, rtol=1e-4, atol=1e-6)
         assert other.objective_ == pytest.approx(objective, rel=1e-6)
@@ -177,12 +179,23 @@ ON_BLOCKS = {
     "squares": (RankRLS(tol=1e-12), 0),
     "tube": (SVRank(1.0, 0.5, n=2, tol=1e-9), 0),
     "hinge": (RankSVM(loss="hinge", tol=1e-4), 3),
+    "exponential": (PairwiseRanker(tol=1e-8), 3),
     "hull": (ConvexHullRanker(tol=1e-6), 3),
 }
 
 
-@pytest.mark.parametrize("layout", ["one query", "sorted", "shuffled"])
-@pytest.mark.parametrize("name", ON_BLOCKS)
+LAYOUTS = [
+    *((name, "shuffled") for name in ON_BLOCKS),
+    ("squared hinge", "one query"),
+    ("logistic", "one query"),
+    ("real labels", "sorted"),
+    ("probit of real labels", "sorted"),
+    ("hinge", "sorted"),
+    ("hull", "sorted"),
+]
+
+
+@pytest.mark.parametrize(("name", "layout"), LAYOUTS)
 def test_blocks_beyond_the_sample_end_where_memory_ends(name, layout):
     ranker, n_levels = ON_BLOCKS[name]
     X, y, qid = made(n_levels, 1 if layout == "one query" else 600, n_rows=70_000)
@@ -190,7 +203,8 @@ def test_blocks_beyond_the_sample_end_where_memory_ends(name, layout):
         order = np.argsort(qid, kind="stable")
         X, y, qid = X[order], y[order], qid[order]
     blocks = cut([20_000, 20_001, 50_000], X, y, qid)
-    if "real labels" in name and layout != "sorted":  # too many tables of moments would travel
+    # too many tables of moments would travel, and an exponential has none
+    if (name == "exponential" or "real labels" in name) and layout != "sorted":
         with pytest.raises(PairrankError, match="fit on rows in memory, which needs"):
             ranker.fit(blocks)
         return

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from reproduction.papers import cortes2007
 from reproduction.papers.cortes2007 import judging
 from reproduction.users import PROTOCOLS, evaluate_users
+from reproduction_cells import SMALL
 
 
 def table():
@@ -27,19 +27,19 @@ def test_parameters_have_the_least_cost_on_the_held_out_reviewers():
 
 @pytest.mark.parametrize("method", [judging.SV, judging.BOOST, judging.KERNEL_RIDGE])
 def test_a_method_of_the_papers_is_judged_after_its_choice(method):
-    found = judging.judge(dataset=judging.GENERATED, method=method, **cortes2007.SMALL)
-    assert len(found["msd"]) == cortes2007.SMALL["n_repeats"]
+    found = judging.judge(method=method, **SMALL)
+    assert len(found["msd"]) == SMALL["n_repeats"]
     assert 0.0 <= found["misranking"][0] <= 1.0
     assert found["chosen"]
 
 
 def test_the_same_seed_gives_the_same_figures():
-    config = {"dataset": judging.GENERATED, "method": judging.RIDGE, **cortes2007.SMALL}
+    config = {"method": judging.RIDGE, **SMALL}
     assert judging.judge(**config) == judging.judge(**config)
 
 
 def test_one_score_for_all_orders_no_pair():
-    config = {"dataset": judging.GENERATED, "method": judging.CONSTANT, **cortes2007.SMALL}
+    config = {"method": judging.CONSTANT, **SMALL}
     assert judging.judge(**config)["misranking"] == [1.0]
 
 

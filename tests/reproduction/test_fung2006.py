@@ -5,23 +5,14 @@ import pytest
 
 from pairrank import RankSVM
 from reproduction.papers import fung2006
-from reproduction.papers.pointwise import ExplicitPairs
-from reproduction.study import NotRun, Readings
+from reproduction.protocols import ExplicitPairs
+from reproduction.study import NotRun
+from reproduction_cells import done
 
 
-def records_of(values):
-    """Return records of Figure 3 by digest, from values by (row, column)."""
-    cells = {(cell.row, cell.column): cell for cell in fung2006.FIGURE.cells}
-    return {
-        cells[place].digest: {"status": "done", "values": each}
-        if isinstance(each, dict)
-        else {"status": each, "values": {}}
-        for place, each in values.items()
-    }
-
-
-def readings_of(values):
-    return Readings(fung2006.STUDY, records_of(values))
+def of_figure(values):
+    """Return the study with values of Figure 3 by (row, column)."""
+    return done(fung2006.STUDY, {("fig3", *place): each for place, each in values.items()})
 
 
 def test_explicit_pairs_have_the_optimum_of_ranksvm():
@@ -73,20 +64,20 @@ def test_chain_beside_full_is_judged_by_the_mean_difference():
     chain, full = fung2006.CHAIN, fung2006.FULL
     row, other = "7 Pyrimidines", "8 Triazines"
     better = {(row, chain): {"wmw": [0.8]}, (row, full): {"wmw": [0.7]}}
-    assert check(readings_of(better)).status == "holds"
+    assert check(of_figure(better)).holds
     worse = better | {(other, chain): {"wmw": [0.5]}, (other, full): {"wmw": [0.7]}}
-    assert check(readings_of(worse)).status == "does not hold"
+    assert not check(of_figure(worse)).holds
     with pytest.raises(NotRun):
-        check(readings_of({(row, chain): {"wmw": [0.8]}}))
+        check(of_figure({(row, chain): {"wmw": [0.8]}}))
 
 
 def test_only_rivals_beyond_their_limits_leave_the_hull_alone():
     check = fung2006.STUDY.claims[4].check
     row = "4 CA Housing"
-    done = {"wmw": [0.9], "seconds": [1.0]}
-    found = {(row, fung2006.CHAIN): done, (row, fung2006.FULL): done}
+    ended = {"wmw": [0.9], "seconds": [1.0]}
+    found = {(row, fung2006.CHAIN): ended, (row, fung2006.FULL): ended}
     beyond = {(row, fung2006.SVM): "memory", (row, fung2006.GP): "time"}
-    assert check(readings_of(found | beyond)).status == "holds"
-    assert check(readings_of(found | beyond | {(row, fung2006.GP): done})).status == "does not hold"
+    assert check(of_figure(found | beyond)).holds
+    assert not check(of_figure(found | beyond | {(row, fung2006.GP): ended})).holds
     with pytest.raises(NotRun):
-        check(readings_of(found))
+        check(of_figure(found))

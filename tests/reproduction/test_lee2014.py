@@ -5,17 +5,9 @@ import pytest
 from sklearn.linear_model import QuantileRegressor
 
 from pairrank import RankSVM
-from reproduction.papers.lee2014 import STUDY, claims, curves, models, problems, sparse
-from reproduction.study import NotRun, Readings
-
-
-def readings_of(values):
-    """Return readings of cells, from values by (table, row, column)."""
-    cells = {(t.name, cell.row, cell.column): cell for t in STUDY.tables for cell in t.cells}
-    records = {
-        cells[place].digest: {"status": "done", "values": each} for place, each in values.items()
-    }
-    return Readings(STUDY, records)
+from reproduction.papers.lee2014 import STUDY, curves, models, problems, sparse, times_as_long
+from reproduction.study import NotRun
+from reproduction_cells import done
 
 
 @pytest.mark.parametrize("name", ["MQ2007", "YAHOO set 2"])
@@ -128,10 +120,10 @@ def test_a_descent_that_stays_far_counts_as_infinitely_slow():
         ("fig5", row, curves.TREE): {"near": 1.0},
         ("fig5", row, curves.BUNDLE): {"near": None},
     }
-    found = claims.times_as_long(readings_of(near), ["fig5"], curves.BUNDLE, curves.TREE)
+    found = times_as_long(done(STUDY, near), ["fig5"], curves.BUNDLE, curves.TREE)
     assert found == {"MQ2008 (Figure 5)": np.inf}
     with pytest.raises(NotRun):
-        claims.times_as_long(readings_of(near), ["fig5"], curves.COUNTING, curves.TREE)
+        times_as_long(done(STUDY, near), ["fig5"], curves.COUNTING, curves.TREE)
 
 
 def test_counting_is_slow_only_if_it_is_with_many_levels():
@@ -143,9 +135,9 @@ def test_counting_is_slow_only_if_it_is_with_many_levels():
         ("fig4", many, curves.DIRECT): {"near": 9.0},
     }
     check = STUDY.claims[0].check
-    assert check(readings_of(near)).status == "holds"
+    assert check(done(STUDY, near)).holds
     near["fig4", many, curves.DIRECT] = {"near": 1.5}
-    assert check(readings_of(near)).status == "does not hold"
+    assert not check(done(STUDY, near)).holds
 
 
 def test_figures_say_if_their_c_is_not_that_of_table_3():
@@ -153,9 +145,9 @@ def test_figures_say_if_their_c_is_not_that_of_table_3():
     value = "log2 C by accuracy"
     best = curves.BEST_LOG2_C["MQ2008"][0]
     good = {("3", "MQ2008", models.L2): {value: best}}
-    assert check(readings_of(good)).status == "holds"
+    assert check(done(STUDY, good)).holds
     other = {("3", "MQ2008", models.L2): {value: best + 1}}
-    assert check(readings_of(other)).status == "does not hold"
+    assert not check(done(STUDY, other)).holds
 
 
 def test_weights_of_0_have_the_least_absolute_deviations_on_mq2008(data_home, monkeypatch):

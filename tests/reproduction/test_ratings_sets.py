@@ -13,7 +13,6 @@ from reproduction.data.registry import read_records
 
 RATINGS = read_records("ratings")
 COUNTS = {
-    "ml-100k": (100_000, 1.0, 5.0),
     "ml-1m": (1_000_204, 1.0, 5.0),
     "jester": (1_810_455, -9.95, 10.0),
     "book_crossing_partial": (27_086, 1.0, 10.0),
@@ -43,8 +42,8 @@ def test_every_table_has_its_source_terms_and_digest(record):
 
 
 def test_a_missing_table_says_where_it_can_be_had(tmp_path):
-    with pytest.raises(DatasetNotFoundError, match=r"u\.data\.gz.*grouplens"):
-        load_ratings("ml-100k", tmp_path)
+    with pytest.raises(DatasetNotFoundError, match=r"ratings_no_timestamp.*source: "):
+        load_ratings("ml-1m", tmp_path)
 
 
 def test_an_unknown_table_is_refused_by_name():

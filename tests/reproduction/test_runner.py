@@ -1,123 +1,113 @@
-"""Runs resume, keep to their hours and their choice of cells."""
+"""Cells run in processes that end at their limits; runs resume and keep to their hours."""
 
-import io
-import json
+import sys
 from dataclasses import replace
 
 import pytest
 
 from pairrank.exceptions import FileFormatError
-from reproduction import limits
-from reproduction.runner import Choice, Runner, missing
-from reproduction.store import Places, Store
-from reproduction_cells import absent, cell, fail, one_study, sleep
+from reproduction.runner import missing, run, run_cell
+from reproduction.store import read_records
+from reproduction_cells import absent, allocate, cell, crash, fail, one_study, sleep
 
 
-@pytest.fixture
-def places(tmp_path):
-    return Places(tmp_path)
+def rows_of(works):
+    """Return the rows of the cells to run."""
+    return [each.cell.row for each in works]
 
 
-def run(study, places, choice=None, **options):
-    """Run what is missing; return the rows that were run, those that were left, the output."""
-    out = io.StringIO()
-    works = missing([study], places, choice or Choice())
-    left = Runner(out=out, **options).run(works)
-    return [work.cell.row for work in works], [work.cell.row for work in left], out.getvalue()
+def run_missing(study, folder, **options):
+    """Run what is missing; return its rows and how many were left."""
+    works = missing([study])
+    return rows_of(works), run(works, folder, **options)
 
 
-def test_a_second_run_computes_nothing(places):
+def test_a_second_run_computes_nothing_and_another_configuration_is_another_cell(tmp_path, capsys):
     study = one_study(cell("a"), cell("b", timed=True))
-    first, left, text = run(study, places)
-    assert (first, left) == (["a", "b"], [])
-    assert "small Table 1: a, x: a number 97.500 ± 0.707; " in text
-    assert text.count("/2 ") == 2
-    assert run(study, places)[0] == []
-    assert sorted(record["values"]["number"] for record in Store(places, study).finished().values())
+    assert run_missing(study, tmp_path) == (["a", "b"], 0)
+    assert "small Table 1: a, x: done, " in capsys.readouterr().out
+    again = replace(study, records=read_records(tmp_path / "small.json"))
+    assert missing([again]) == []
+    changed = one_study(cell("a", config={"n": 5}), cell("b"))
+    changed.records.update(again.records)
+    assert rows_of(missing([changed])) == ["a"]
 
 
-def test_another_configuration_or_seed_is_another_cell(places):
-    run(one_study(cell("a")), places)
-    changed = one_study(cell("a", config={"n": 5}), cell("b", config={"n": 97}, seed=1))
-    assert run(changed, places)[0] == ["a", "b"]
+def test_cells_of_two_tables_are_computed_once():
+    assert rows_of(missing([one_study(cell("a"), cell("b", config={"n": 97}))])) == ["a"]
 
 
-def test_cells_of_two_tables_are_computed_once(places):
-    study = one_study(cell("a"), cell("b", config={"n": 97}))
-    assert run(study, places)[0] == ["a"]
-
-
-def test_papers_take_turns_in_proportion_to_their_cells(places):
+def test_papers_take_turns_in_proportion_to_their_cells():
     large = one_study(*(cell(row) for row in "abcd"))
     small = replace(one_study(cell("x"), cell("y")), name="other")
-    works = missing([large, small], places, Choice())
-    assert [work.cell.row for work in works] == ["a", "x", "b", "c", "y", "d"]
+    assert rows_of(missing([large, small])) == ["a", "x", "b", "c", "y", "d"]
 
 
-def test_failures_and_absences_are_tried_again_but_limits_only_if_they_grow(places):
-    def study(seconds):
+def test_failures_and_absences_are_tried_again_but_limits_only_if_they_grow(tmp_path):
+    def study(seconds, records):
         slow = cell("s", run=sleep, config={"seconds": 60.0}, seconds=seconds)
-        return one_study(cell("f", run=fail), cell("z", run=absent), slow)
+        found = one_study(cell("f", run=fail), cell("z", run=absent), slow)
+        found.records.update(records)
+        return found
 
-    assert sorted(run(study(1.0), places)[0]) == ["f", "s", "z"]
-    assert sorted(run(study(1.0), places)[0]) == ["f", "z"]
-    assert sorted(run(study(1.5), places)[0]) == ["f", "s", "z"]
+    first = study(2.0, {})
+    assert sorted(run_missing(first, tmp_path)[0]) == ["f", "s", "z"]
+    assert sorted(rows_of(missing([study(2.0, first.records)]))) == ["f", "z"]
+    assert sorted(rows_of(missing([study(2.5, first.records)]))) == ["f", "s", "z"]
 
 
-def test_cells_that_do_not_fit_into_the_hours_are_left(places):
+def test_cells_that_do_not_fit_into_the_hours_are_left(tmp_path):
     study = one_study(cell("a", seconds=30.0), cell("b", seconds=4000.0))
-    assert run(study, places, hours=1.0)[1] == ["b"]
-    assert run(study, places, hours=2.0)[0] == ["b"]
+    assert run_missing(study, tmp_path, hours=1.0) == (["a", "b"], 1)
+    assert run_missing(study, tmp_path, hours=2.0) == (["b"], 0)
 
 
-def test_full_and_timed_cells_run_if_they_are_chosen(places):
+def test_full_and_timed_cells_run_if_they_are_chosen():
     study = one_study(cell("a", full=True), cell("b", timed=True), cell("c"))
-
-    def chosen(**options):
-        return [work.cell.row for work in missing([study], places, Choice(**options))]
-
-    assert chosen() == ["b", "c"]
-    assert chosen(full=True) == ["a", "b", "c"]
-    assert chosen(timed=False) == ["c"]
-    assert chosen(tables=("2",)) == []
+    assert rows_of(missing([study])) == ["b", "c"]
+    assert rows_of(missing([study], full=True)) == ["a", "b", "c"]
+    assert rows_of(missing([study], timed=False)) == ["c"]
+    assert missing([study], ["2"]) == []
 
 
-def test_disturbed_times_are_taken_again_on_request(places, monkeypatch):
-    study = one_study(cell("a", timed=True))
-    run(study, places)
-    assert missing([study], places, Choice(again_busy=True)) == [] or limits.BUSY > 0
-    monkeypatch.setattr(limits, "BUSY", -1.0)
-    assert [work.cell.row for work in missing([study], places, Choice(again_busy=True))] == ["a"]
-    assert missing([study], places, Choice()) == []
+def test_damaged_results_are_named(tmp_path):
+    (tmp_path / "small.json").write_text("{")
+    with pytest.raises(FileFormatError, match=r"small\.json: not finished cells .*; remove it"):
+        read_records(tmp_path / "small.json")
 
 
-def test_published_results_are_taken_over(places, tmp_path):
-    study = one_study(cell("a"))
-    run(study, places)
-    Store(places, study).publish()
-    for path in places.cells.rglob("*.json"):
-        path.unlink()
-    store = Store(places, study)
-    assert store.finished() == {}
-    assert len(store.published()) == 1
-    store.take_published()
-    assert run(study, places)[0] == []
+def test_a_finished_cell_has_values_and_where_they_come_from():
+    record = run_cell(cell(seconds=50.0, memory=2.0))
+    assert record["status"] == "done"
+    assert record["values"] == {
+        "number": [97, 98.0], "word": "text", "nan": None, "third": 0.333333
+    }  # fmt: skip
+    assert (record["function"], record["config"]) == ("reproduction_cells:count", {"n": 97})
+    assert (record["time"], record["memory"]) == (50.0, 2.0)
+    assert record["versions"]["pairrank"]
+    assert record["machine"]
 
 
-def test_a_damaged_cell_is_named(places):
-    study = one_study(cell("a"))
-    run(study, places)
-    (path,) = places.cells.rglob("*.json")
-    path.write_text("{")
-    with pytest.raises(FileFormatError, match=r"\.json: not a finished cell .*; remove it"):
-        Store(places, study).finished()
+def test_a_cell_is_ended_at_its_time_limit():
+    record = run_cell(cell(run=sleep, config={"seconds": 600.0}, seconds=1.0))
+    assert (record["status"], record["time"], record["values"]) == ("time", 1.0, {})
 
 
-def test_a_record_says_all_that_it_depends_on(places):
-    study = one_study(cell("a", seed=4, seconds=50.0, memory=2.0))
-    run(study, places)
-    (path,) = places.cells.rglob("*.json")
-    record = json.loads(path.read_text(encoding="utf-8"))
-    assert record["function"] == "reproduction_cells:count"
-    assert (record["seed"], record["time"], record["memory"], record["threads"]) == (4, 50, 2, 1)
-    assert {"machine", "versions", "when", "seconds"} <= set(record)
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is Linux's")
+def test_a_cell_is_ended_at_its_memory_limit():
+    record = run_cell(cell(run=allocate, config={"gibibytes": 3.0}, memory=1.0))
+    assert (record["status"], record["reason"]) == ("memory", "more than 1 GiB")
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "reason"),
+    [
+        (fail, "failed", "RuntimeError: no luck"),
+        (absent, "absent", "put it there"),
+        (crash, "failed", "its process ended with code 3; its memory may have run out"),
+    ],
+    ids=["fail", "absent", "crash"],
+)
+def test_a_cell_without_values_says_why(function, status, reason):
+    record = run_cell(cell(run=function))
+    assert (record["status"], record["reason"]) == (status, reason)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-
 import numpy as np
 import pytest
 
-from pairrank.exceptions import FileFormatError, PairrankError
-from reproduction.data import describe, load
-from reproduction.data.text import load_vw_text
+from pairrank.exceptions import PairrankError
+from reproduction.data import load
 
 
 def test_reuters_is_the_modapte_split(data_home):
@@ -27,21 +23,3 @@ def test_reuters_is_the_modapte_split(data_home):
 def test_reuters_knows_its_topics(data_home):
     with pytest.raises(PairrankError, match=r"topic='sports'; choose one of .*'acq'"):
         load("reuters21578", data_home, topic="sports")
-
-
-def test_vw_sample_has_its_labels(data_home):
-    train = load("vw_rcv1_small", data_home)
-    test = load("vw_rcv1_small", data_home, subset="test")
-    assert ((train.y == 1).sum(), (test.y == 1).sum()) == (459, 245)
-    assert np.allclose(train.X.multiply(train.X).sum(axis=1), 1.0, atol=1e-6)
-
-
-def test_a_damaged_vw_line_is_named(tmp_path, monkeypatch):
-    record = describe("vw_rcv1_small")
-    content = b"1 |f 1:0.5 2:0.5\n-1 |f x:1\n"
-    digest = hashlib.sha256(content).hexdigest()
-    monkeypatch.setitem(record.files, "rcv1_small.dat.gz", digest)
-    (tmp_path / record.name).mkdir()
-    (tmp_path / record.name / "rcv1_small.dat.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(FileFormatError, match=r"rcv1_small.dat.gz, line 2: .*'x'"):
-        load_vw_text(record, tmp_path)

@@ -20,11 +20,10 @@ from pairrank.objective import (
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.bundle import Bundle
-from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.direct import Direct, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.nonlinear_cg import NonlinearCG
-from pairrank.solvers.tron import Tron
+from pairrank.solvers.tron import ContinuedTron, Tron
 
 pytestmark = pytest.mark.numeric
 

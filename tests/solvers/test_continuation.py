@@ -12,8 +12,7 @@ from pairrank.estimators import _descent
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import LineSample, PairObjective, Problem
 from pairrank.preferences import Levels
-from pairrank.solvers.continuation import ContinuedTron
-from pairrank.solvers.tron import Tron
+from pairrank.solvers.tron import ContinuedTron, Tron
 
 
 def separable(loss=None, C=10.0):

@@ -16,14 +16,12 @@ from reproduction.papers.airola2010.rows import (
     REUTERS,
     SHAPED,
     WHOLE,
-    Problem,
-    Rows,
     problem_of,
     with_pairs,
 )
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.protocols import seconds_of, without_warnings
-from reproduction.study import Cell, Place, Printed, Quantity, Readings, Table
+from reproduction.protocols import Problem, Rows, seconds_of, without_warnings
+from reproduction.study import Cell, Place, Printed, Quantity, Study, Table
 
 GRID = tuple(2.0**power for power in range(-10, 11))
 METHODS = {"1 Tikhonov": "tikhonov", "2 iteration": "iteration", "3 hybrid": "hybrid"}
@@ -141,8 +139,8 @@ def _cell(row: str, method: str) -> Cell:
         {**CONFIGS[_source(row)], "method": METHODS[method], "n_pairs": n_pairs},
         timed=True,
         full=full,
-        seconds=7200.0 if full else 240.0,
-        memory=12.0 if full else 6.0,
+        seconds=240.0,
+        memory=6.0,
     )
 
 
@@ -151,12 +149,6 @@ TABLE = Table(
     name="1",
     title="test error, training and parameter selection",
     cells=tuple(_cell(row, method) for row in ROWS for method in METHODS),
-    tiny=Cell(
-        "tiny",
-        "hybrid",
-        regularise,
-        {"data": "documents", "size": 120, "method": "hybrid", "n_pairs": 200, "grid": 3},
-    ),
     quantities=(
         Quantity("error", "test error", _printed(0), ".5f", 0.01, not_compared=_NOTES),
         Quantity("training", "seconds of training", _printed(1), ".3g", not_compared=_NOTES),
@@ -183,7 +175,6 @@ def _curves(name: str, title: str, rows: tuple[str, ...]) -> Table:
             for row in rows
             for alpha in ALPHAS
         ),
-        tiny=Cell("tiny", "0", curve_of, {"data": "parses", "size": 30, "alpha": 0.0, "steps": 5}),
         quantities=(
             Quantity("best", "least validation error", form=".4f", not_compared=notes),
             Quantity("last", "validation error at the stop", form=".4f", not_compared=notes),
@@ -192,19 +183,19 @@ def _curves(name: str, title: str, rows: tuple[str, ...]) -> Table:
         ),
         note="The paper draws curves and prints no numbers. Conjugate gradients run to 1e-5 or 500 "
         "steps.",
-        draw=lambda readings: _draw(readings, name, rows),
+        draw=lambda study: _draw(study, name, rows),
         row_title="data",
     )
 
 
-def _draw(readings: Readings, name: str, rows: tuple[str, ...]) -> Any:
-    done = readings.done(name)
+def _draw(study: Study, name: str, rows: tuple[str, ...]) -> Any:
+    done = study.done(name)
     figure, axes = new_figure(len(rows))
     for place, row in enumerate(rows):
         curves: dict[str, tuple[list[float], list[float]]] = {}
         for cell in done:
             if cell.row == row:
-                error = readings.values(name, row, cell.column, "error")
+                error = study.values(name, row, cell.column, "error")
                 curves[cell.column] = ([step + 1.0 for step in range(len(error))], error)
         draw_curves(
             axes[place],

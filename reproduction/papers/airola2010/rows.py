@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pairrank import Pairs
 from reproduction.data import load
 from reproduction.data.made import make_documents, make_parses
+from reproduction.protocols import Problem, Rows, cut
 from reproduction.study import Cell, Printed, Quantity, Table
 
 N_PAIRS = 1_000_000
@@ -33,42 +34,23 @@ NOTES = {
 }
 
 
-class Rows(NamedTuple):
-    """Rows with labels, in queries or in one."""
-
-    X: Any
-    y: Any
-    qid: Any
-
-    def part(self, rows: slice) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[rows], self.y[rows], None if self.qid is None else self.qid[rows])
-
-
-class Problem(NamedTuple):
-    """Training, validation and test rows."""
-
-    train: Rows
-    valid: Rows
-    test: Rows
-
-
 def problem_of(data: str, size: int, seed: int = 0) -> Problem:
     """Return the parts of a data set; `size` counts training rows, or sentences of parses."""
     if data == "parses":
         parses = make_parses(size, random_state=seed)
         qid = np.asarray(parses.qid)
-        first, second = np.searchsorted(qid, np.array([0.61, 0.81]) * (qid[-1] + 1))
-        return _cut(Rows(parses.X, parses.y, qid), first, second)
+        ends = np.searchsorted(qid, np.array([0.0, 0.61, 0.81, 1.0]) * (qid[-1] + 1))
+        return cut(Rows(parses.X, parses.y, qid), np.diff(ends))
     if data == "documents":
         n_valid, n_test = min(8_149, size), min(23_149, size)
         made = make_documents(size + n_valid + n_test, 47_152, random_state=seed)
-        return _cut(Rows(made.X, made.y, None), size, size + n_valid)
+        return cut(Rows(made.X, made.y), (size, n_valid, n_test))
     train, test = (load(data, subset=subset) for subset in ("train", "test"))
     order = np.random.default_rng(seed).permutation(train.y.size)
-    rows = Rows(train.X[order], train.y[order], None)
-    cut = int(0.9 * train.y.size)
-    return Problem(rows.part(slice(cut)), rows.part(slice(cut, None)), Rows(test.X, test.y, None))
+    rows = Rows(train.X, train.y).part(order)
+    n_train = int(0.9 * train.y.size)
+    learn, valid = rows.part(slice(n_train)), rows.part(slice(n_train, None))
+    return Problem(learn, valid, Rows(test.X, test.y))
 
 
 def with_pairs(problem: Problem, n_pairs: int, seed: int = 0) -> Problem:
@@ -91,12 +73,6 @@ def count_rows(*, data: str, size: int, seed: int = 0) -> dict[str, Any]:
         "features": X.shape[1],
         "density": 100.0 * X.nnz / (X.shape[0] * X.shape[1]),
     }
-
-
-def _cut(rows: Rows, first: int, second: int) -> Problem:
-    return Problem(
-        rows.part(slice(first)), rows.part(slice(first, second)), rows.part(slice(second, None))
-    )
 
 
 _PRINTED = {
@@ -123,7 +99,6 @@ TABLE = Table(
         Cell(row, "", count_rows, config, full=row == WHOLE, memory=8.0)
         for row, config in CONFIGS.items()
     ),
-    tiny=Cell("tiny", "", count_rows, {"data": "parses", "size": 30}),
     quantities=(
         _quantity("train", "training rows", ",.0f"),
         _quantity("valid", "validation rows", ",.0f"),

@@ -12,7 +12,7 @@ from pairrank import compare
 from pairrank.datasets import make_queries
 from reproduction.data import load
 from reproduction.data.made import discretize, make_utility
-from reproduction.study import Cell, Claim, NotRun, Quantity, Readings, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, NotRun, Quantity, Study, Table, Verdict
 
 PAIRS = ("ranksvm", "rankncg")
 POINTS = {False: ("ridge",), True: ("ridge", "logistic_regression")}
@@ -109,7 +109,6 @@ TABLE = Table(
     name="pairs",
     title="all pairs beside pointwise fits, linear models",
     cells=tuple(_cells()),
-    tiny=Cell(JUDGES, "", judge, {"dataset": JUDGES, "n_queries": 10, "cv": 2}),
     quantities=(
         Quantity("ranksvm", "RankSVM", form=".4f"),
         Quantity("rankncg", "RankNCG", form=".4f"),
@@ -126,31 +125,31 @@ TABLE = Table(
 )
 
 
-def _verdicts(readings: Readings) -> dict[str, str]:
+def _verdicts(study: Study) -> dict[str, str]:
     """Return for each set "yes", "no" or "alike", by the interval of the difference."""
     found = {}
-    for cell in readings.done("pairs"):
-        low, high = (readings.mean("pairs", cell.row, "", end) for end in ("low", "high"))
+    for cell in study.done("pairs"):
+        low, high = (study.mean("pairs", cell.row, "", end) for end in ("low", "high"))
         found[cell.row] = "yes" if low > 0.0 else "no" if high < 0.0 else "alike"
     return found
 
 
-def _pairs_win(readings: Readings) -> Verdict:
-    found = _verdicts(readings)
+def _pairs_win(study: Study) -> Verdict:
+    found = _verdicts(study)
     parts = []
     for word in ("yes", "alike", "no"):
         rows = [row for row, each in found.items() if each == word]
-        gains = [readings.mean("pairs", row, "", "difference") for row in rows]
+        gains = [study.mean("pairs", row, "", "difference") for row in rows]
         if rows:
             shown = f" ({min(gains):+.3f} to {max(gains):+.3f}: {', '.join(rows)})"
             parts.append(f"{word} on {len(rows)}{shown}")
-    return verdict(list(found.values()).count("yes") * 2 > len(found), "; ".join(parts))
+    return Verdict(list(found.values()).count("yes") * 2 > len(found), "; ".join(parts))
 
 
-def _pairs_never_lose(readings: Readings) -> Verdict:
-    worse = [row for row, each in _verdicts(readings).items() if each == "no"]
-    losses = [readings.mean("pairs", cell.row, "", "difference") for cell in readings.done("pairs")]
-    return verdict(not worse, f"least difference {min(losses):+.4f}")
+def _pairs_never_lose(study: Study) -> Verdict:
+    worse = [row for row, each in _verdicts(study).items() if each == "no"]
+    losses = [study.mean("pairs", cell.row, "", "difference") for cell in study.done("pairs")]
+    return Verdict(not worse, f"least difference {min(losses):+.4f}")
 
 
 CLAIMS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,7 +10,8 @@ from scipy import sparse
 
 from pairrank import Pairs, RankNCG
 from reproduction.data import load
-from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
+from reproduction.protocols import fit_quietly
+from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 GENERATED = "generated"
 N_FOLDS = 5
@@ -112,9 +112,7 @@ def _scores(votes: Votes, alpha: float, covariance: str | None) -> tuple[Any, An
     """Return scores and their standard errors."""
     ranker = RankNCG(alpha, tol=1e-6).set_params(covariance=covariance)
     X = sparse.eye_array(votes.n_items, format="csr")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ranker.fit(X, votes.pairs(voters=covariance == "clusters"))
+    fit_quietly(ranker, X, votes.pairs(voters=covariance == "clusters"))
     errors = ranker.standard_errors_ if covariance else np.full(votes.n_items, np.nan)
     return ranker.coef_, errors
 
@@ -160,9 +158,6 @@ TABLE = Table(
     name="comparisons",
     title="comparisons of named items: `RankNCG` from `Pairs`, with intervals",
     cells=tuple(_cells()),
-    tiny=Cell(
-        "generated, 30 items", VOTERS, judge, {"dataset": GENERATED, "covariance": "clusters"}
-    ),
     quantities=(
         Quantity("accuracy", "held-out votes in the right order"),
         Quantity("by wins", "the same by the share of votes won"),
@@ -177,28 +172,28 @@ TABLE = Table(
 )
 
 
-def _intervals_are_right(readings: Readings) -> Verdict:
+def _intervals_are_right(study: Study) -> Verdict:
     found = {
-        f"{cell.row}, {cell.column}": readings.mean("comparisons", cell.row, cell.column, "agree")
-        for cell in readings.done("comparisons")
+        f"{cell.row}, {cell.column}": study.mean("comparisons", cell.row, cell.column, "agree")
+        for cell in study.done("comparisons")
     }
     figure = "; ".join(f"{name} {share:.2f}" for name, share in found.items())
     best = [share for name, share in found.items() if name.endswith(VOTERS)]
-    return verdict(bool(best) and min(best) >= 0.88, figure)
+    return Verdict(bool(best) and min(best) >= 0.88, figure)
 
 
-def _beat_shares(readings: Readings) -> Verdict:
+def _beat_shares(study: Study) -> Verdict:
     """Judge the mean difference over folds by its standard error."""
     parts, holds = [], True
-    for cell in readings.done("comparisons"):
+    for cell in study.done("comparisons"):
         ours, shares = (
-            np.array(readings.values("comparisons", cell.row, cell.column, value))
+            np.array(study.values("comparisons", cell.row, cell.column, value))
             for value in ("accuracy", "by wins")
         )
         gain, error = (ours - shares).mean(), (ours - shares).std(ddof=1) / ours.size**0.5
         holds &= bool(gain >= -2.0 * error)
         parts.append(f"{cell.row} {gain:+.4f} ± {error:.4f}")
-    return verdict(holds, "; ".join(dict.fromkeys(parts)))
+    return Verdict(holds, "; ".join(dict.fromkeys(parts)))
 
 
 CLAIMS = (

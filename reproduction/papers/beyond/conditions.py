@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from pairrank import RankBoost, RankNCG, RankSVM
 from pairrank.metrics import pairwise_accuracy
 from reproduction.data.made import discretize, make_utility
-from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 N_TEST, N_REPEATS = 2000, 10
 SVM, HINGE, NCG, BOOST = "RankSVM", "RankSVM, hinge", "RankNCG", "RankBoost"
@@ -162,12 +162,6 @@ TABLE = Table(
     name="conditions",
     title="one query of generated rows under many conditions",
     cells=tuple(_cells()),
-    tiny=Cell(
-        "5 levels",
-        SVM,
-        judge,
-        {"condition": "5 levels", "method": SVM, "n_rows": 40, "n_repeats": 2},
-    ),
     quantities=(Quantity("accuracy", "pairs in the order of the utility without noise"),),
     note=f"Generated: {N_REPEATS} draws of 1,000 training rows with 20 features, or as the row "
     "says; noise has the deviation of the utility, which is linear. Wrong labels are those of "
@@ -177,30 +171,30 @@ TABLE = Table(
 )
 
 
-def gain(readings: Readings, row: str, first: str, second: str) -> tuple[float, float]:
+def gain(study: Study, row: str, first: str, second: str) -> tuple[float, float]:
     """Return the mean by which one method is above another, and its standard error.
 
     Both have the same rows in each draw.
     """
     ours, theirs = (
-        np.array(readings.values(TABLE.name, row, each, "accuracy")) for each in (first, second)
+        np.array(study.values(TABLE.name, row, each, "accuracy")) for each in (first, second)
     )
     change = ours - theirs
     return float(change.mean()), float(change.std(ddof=1) / change.size**0.5)
 
 
-def _order_is_enough(readings: Readings) -> Verdict:
+def _order_is_enough(study: Study) -> Verdict:
     rows = ("labels on an exponential scale", "labels with Cauchy noise")
-    found = {row: gain(readings, row, SVM, RIDGE) for row in rows}
+    found = {row: gain(study, row, SVM, RIDGE) for row in rows}
     shown = ", ".join(f"{row} {mean:+.3f} ± {error:.3f}" for row, (mean, error) in found.items())
     holds = all(mean > 2.0 * error for mean, error in found.values())
-    return verdict(holds, f"accuracy of RankSVM against ridge, ± standard error: {shown}")
+    return Verdict(holds, f"accuracy of RankSVM against ridge, ± standard error: {shown}")
 
 
-def _wrong_labels(readings: Readings) -> Verdict:
-    mean, error = gain(readings, "30 % wrong labels", HINGE, SVM)
+def _wrong_labels(study: Study) -> Verdict:
+    mean, error = gain(study, "30 % wrong labels", HINGE, SVM)
     figure = f"30 % wrong labels: accuracy {mean:+.4f} ± {error:.4f} (standard error)"
-    return verdict(mean > 2.0 * error, figure)
+    return Verdict(mean > 2.0 * error, figure)
 
 
 CLAIMS = (

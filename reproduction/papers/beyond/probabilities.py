@@ -10,7 +10,7 @@ from scipy.special import expit, ndtr
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pairrank import Pairs, RankNCG
-from reproduction.study import Cell, Claim, Quantity, Readings, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 N_ROWS, N_FEATURES, N_VOTES, N_TEST, N_REPEATS = 1000, 20, 4000, 20_000, 5
 N_BINS = 10
@@ -120,7 +120,6 @@ TABLE = Table(
         for method in METHODS
         if not (kind == VOTES and method == RIDGE)
     ),
-    tiny=Cell(VOTES, NCG, judge, {"kind": VOTES, "method": NCG, "n_rows": 100, "n_repeats": 2}),
     quantities=(
         Quantity("calibration", "calibration error, ten bins", form=".4f"),
         Quantity("excess", "log loss above that of the true probabilities", form=".4f"),
@@ -132,14 +131,14 @@ TABLE = Table(
 )
 
 
-def _calibrated(readings: Readings) -> Verdict:
+def _calibrated(study: Study) -> Verdict:
     found = {
-        cell.row: readings.mean(TABLE.name, cell.row, NCG, "calibration")
-        for cell in readings.done(TABLE.name)
+        cell.row: study.mean(TABLE.name, cell.row, NCG, "calibration")
+        for cell in study.done(TABLE.name)
         if cell.column == NCG
     }
     figure = ", ".join(f"{row} {error:.4f}" for row, error in found.items())
-    return verdict(bool(found) and max(found.values()) <= 0.02, f"calibration error: {figure}")
+    return Verdict(bool(found) and max(found.values()) <= 0.02, f"calibration error: {figure}")
 
 
 CLAIMS = (Claim("Probabilities of RankNCG are calibrated to 0.02.", _calibrated),)

@@ -21,15 +21,6 @@ from reproduction.users import METRICS, PROTOCOLS, Protocol, evaluate_users, use
 N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
 ACTIVITY = (50, 300)
 GENERATED = "generated"
-SMALL: dict[str, Any] = {
-    "n_repeats": 1,
-    "n_users": 6,
-    "n_references": 8,
-    "n_held": 4,
-    "activity": [10, 100],
-    "group": [5, 100],
-}
-"""What the cells of the tests take on generated ratings."""
 
 
 class Method(NamedTuple):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import RankSVM
 from reproduction.papers.lee2014 import trees
-from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, Rows, problem, quality
+from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, problem, quality
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.study import Cell, NotRun, Quantity, Readings, Table, rows_of
+from reproduction.protocols import Rows, fit_quietly
+from reproduction.study import Cell, NotRun, Quantity, Study, Table
 
 TREE, COUNTING, BUNDLE = "Tree-TRON", "PRSVM+, by counting", "TreeRankSVM, cutting planes"
 EVERY_PAIR = "PRSVM+, every pair"
@@ -68,8 +67,10 @@ def descend(
     """
     rows, C = problem(name, part, seed), 2.0**log2_C
     loss = settings.get("loss", "squared_hinge")
-    small = Rows(*(None if each is None else each[:500] for each in rows.train))
-    for warm_up, most in ((small, 1.0), (rows.train, 0.0)):  # what is timed has to be compiled
+    for warm_up, most in (
+        (rows.train.part(slice(500)), 1.0),
+        (rows.train, 0.0),
+    ):  # what is timed has to be compiled
         _run(warm_up, C, dict(settings), most)
     finest = _run(rows.train, C, {"loss": loss}, longest)[-1]
     gap = 0.0 if np.isnan(finest.gap) else 0.5 * finest.gap
@@ -106,9 +107,7 @@ def _run(rows: Rows, C: float, settings: dict[str, Any], longest: float) -> list
 
     tol = FINEST[settings.get("loss", "squared_hinge")]
     ranker = RankSVM(C, reduction="sum", tol=tol, **settings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ranker.fit(rows.X, rows.y, qid=rows.qid, callback=keep)
+    fit_quietly(ranker, rows.X, rows.y, qid=rows.qid, callback=keep)
     return steps
 
 
@@ -148,16 +147,10 @@ def _cells(
             for method, settings in methods.items():
                 log2_C = best_log2_C(row, settings) if fixed is None else fixed
                 config = {**each.settings, "settings": settings, "log2_C": log2_C}
-                yield Cell(
-                    f"{row}, C = {label}" if label else row,
-                    method,
-                    descend,
-                    config | ({"longest": 600.0} if each.full else {}),
-                    timed=True,
-                    full=each.full,
-                    seconds=3600.0 if each.full else 120.0,
-                    memory=12.0 if each.full else 4.0,
-                )
+                if each.full:
+                    config["longest"] = 600.0
+                place = f"{row}, C = {label}" if label else row
+                yield Cell(place, method, descend, config, timed=True, full=each.full)
 
 
 SHOWN_DENSE = {row: DENSE[row] for row in BEST_LOG2_C if row in DENSE}
@@ -166,7 +159,6 @@ LARGE_LISTS = {row: each for row, each in LISTS.items() if each.full}
 OF_FIG4 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS | LARGE_LISTS
 OF_FIG7 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS
 
-_TINY = {"name": "MQ2007", "part": 0.02, "log2_C": -5.0}
 _QUANTITIES = (
     Quantity("near", f"seconds to f/f* - 1 <= {NEAR:g}", form=".3g"),
     Quantity("final", "test pairwise accuracy at the end", form=".4f"),
@@ -183,20 +175,17 @@ def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *values: st
         name=name,
         title=title,
         cells=tuple(cells),
-        tiny=Cell(
-            "MQ2007 shape, tiny", TREE, descend, {**_TINY, "settings": SOLVERS[TREE]}, timed=True
-        ),
         quantities=_QUANTITIES,
         note=f"{note} {_NOTE}",
-        draw=lambda readings: _draw(readings, name, values),
+        draw=lambda study: _draw(study, name, values),
         row_title="set",
     )
 
 
-def _draw(readings: Readings, name: str, values: tuple[str, ...]) -> Any:
+def _draw(study: Study, name: str, values: tuple[str, ...]) -> Any:
     """Draw each set's curves, a row of axes for each value."""
-    cells = readings.done(name)
-    rows = [row for row in rows_of(readings.table(name)) if any(cell.row == row for cell in cells)]
+    cells = study.done(name)
+    rows = [row for row in study.table(name).rows if any(cell.row == row for cell in cells)]
     figure, axes = new_figure(len(values) * len(rows), n_rows=len(values))
     for place, value in enumerate(values):
         for at, row in enumerate(rows):
@@ -204,10 +193,10 @@ def _draw(readings: Readings, name: str, values: tuple[str, ...]) -> Any:
             for cell in cells:
                 if cell.row == row:
                     try:
-                        up = readings.values(name, row, cell.column, value)
+                        up = study.values(name, row, cell.column, value)
                     except (NotRun, KeyError):
                         continue
-                    curves[cell.column] = (readings.values(name, row, cell.column, "seconds"), up)
+                    curves[cell.column] = (study.values(name, row, cell.column, "seconds"), up)
             log = "xy" if value == "distance" else "x"
             label = "f/f* - 1" if value == "distance" else f"test {value}"
             each = axes[place * len(rows) + at]

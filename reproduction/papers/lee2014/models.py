@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 
 from pairrank import RankSVM
 from reproduction.papers.lee2014.problems import (
     GENERATED,
     NAMES,
-    Problem,
-    Rows,
     problem,
     quality,
 )
 from reproduction.papers.lee2014.svr import RowOrderSVR
+from reproduction.protocols import Rows, fit_quietly
 from reproduction.study import ANY, Cell, Place, Printed, Quantity, Table
 
 UNSEEDED = 1
@@ -77,9 +73,9 @@ def search(
     is returned too.
     """
     rows = problem(name, part, seed)
-    _warm_up(LINEAR[model](), rows)
+    _warm_up(LINEAR[model](), rows.train)
     ranker = LINEAR[model]().set_params(**settings or {})
-    fits = [_fit(clone(ranker).set_params(C=2.0**power), rows) for power in powers]
+    fits = [_fit(clone(ranker).set_params(C=2.0**power), rows.train) for power in powers]
     valid = [quality(name, rows.valid, fit.predict(rows.valid.X)) for fit, _ in fits]
     found: dict[str, Any] = {}
     for at, metric in enumerate(valid[0]):
@@ -94,8 +90,8 @@ def search(
     if model == L2:
         tree = clone(fits[powers.index(found["log2 C by accuracy"])][0])
         tree.set_params(solver="tron", pair_sum="selection_tree")
-        _warm_up(tree, rows)
-        found["Tree-TRON"] = _fit(tree, rows)[1]
+        _warm_up(tree, rows.train)
+        found["Tree-TRON"] = _fit(tree, rows.train)[1]
     return found
 
 
@@ -104,30 +100,25 @@ def trees(
 ) -> dict[str, list[float]]:
     """Return test metrics and seconds of an ensemble of regression trees, by its seeds."""
     rows = problem(name, part, seed)
-    _warm_up(TREES[model](1, seed), rows)
+    _warm_up(TREES[model](1, seed), rows.train)
     found: dict[str, list[float]] = {}
     for repeat in range(n_repeats):
-        fit, seconds = _fit(TREES[model](n_trees, seed + repeat), rows)
+        fit, seconds = _fit(TREES[model](n_trees, seed + repeat), rows.train)
         for metric, value in quality(name, rows.test, fit.predict(rows.test.X)).items():
             found.setdefault(metric, []).append(value)
         found.setdefault("seconds", []).append(seconds)
     return found
 
 
-def _fit(model: Any, rows: Problem) -> tuple[Any, float]:
-    """Fit, quietly where the iterations end; return the model and its seconds."""
-    rankers = {"qid": rows.train.qid} if isinstance(model, RankSVM) else {}
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(rows.train.X, rows.train.y, **rankers)
-    return model, time.perf_counter() - start
+def _fit(model: Any, rows: Rows) -> tuple[Any, float]:
+    """Fit; return the model and its seconds."""
+    rankers = {"qid": rows.qid} if isinstance(model, RankSVM) else {}
+    return model, fit_quietly(model, rows.X, rows.y, **rankers)
 
 
-def _warm_up(model: Any, rows: Problem) -> None:
+def _warm_up(model: Any, rows: Rows) -> None:
     """Fit to a few rows, untimed, so that functions are compiled."""
-    X, y, qid = (None if each is None else each[:200] for each in rows.train)
-    _fit(clone(model), rows._replace(train=Rows(X, y, qid)))
+    _fit(clone(model), rows.part(slice(200)))
 
 
 LOG_C: dict[Place, tuple[int, int]] = {("MQ2008", L1): (8, -6), ("MQ2008", L2): (7, 7),
@@ -150,18 +141,7 @@ def _searches(models: tuple[str, ...], sets: dict[str, Any]) -> Iterator[Cell]:
             if model == L1_SVR:
                 config["settings"] = {"random_state": UNSEEDED}
             full = each.full or row not in SEARCHED[model]
-            seconds = 7200.0 if full else 120.0
-            memory = 12.0 if each.full else 4.0
-            yield Cell(
-                row,
-                model,
-                search,
-                config,
-                timed=True,
-                full=full,
-                seconds=seconds,
-                memory=memory,
-            )
+            yield Cell(row, model, search, config, timed=True, full=full)
 
 
 def _ensembles(n_trees: int, sets: dict[str, Any]) -> Iterator[Cell]:
@@ -170,21 +150,9 @@ def _ensembles(n_trees: int, sets: dict[str, Any]) -> Iterator[Cell]:
             count = 40 if n_trees <= 100 and model == FOREST else n_trees
             slow = model == FOREST and row not in ("MQ2008", "YAHOO set 1 shape, 1/20")
             full = each.full or slow or (n_trees > 100 and row != "MQ2008")
-            yield Cell(
-                row,
-                model,
-                trees,
-                {
-                    **each.settings,
-                    "model": model,
-                    "n_trees": count,
-                    "n_repeats": 3 if model == FOREST else 1,
-                },
-                timed=True,
-                full=full,
-                seconds=7200.0 if full else 120.0,
-                memory=12.0 if each.full else 4.0,
-            )
+            config = {"model": model, "n_trees": count, "n_repeats": 3 if model == FOREST else 1}
+            config = {**each.settings, **config}
+            yield Cell(row, model, trees, config, timed=True, full=full)
 
 
 SMALL = {row: NAMES[row] for row in ("MQ2008", "MQ2007 shape", "YAHOO set 2 shape")}
@@ -230,17 +198,12 @@ def _metrics(
     )
 
 
-TINY = {"name": "MQ2007", "part": 0.02}
-_TINY_SEARCH = {**TINY, "model": L2, "powers": (-5, 0), "paper": (-5, 0)}
-
-
 def _choice(name: str, title: str, models: tuple[str, ...]) -> Table:
     """Return Table 3 or 4."""
     return Table(
         name=name,
         title=title,
         cells=tuple(_searches(models, NAMES)),
-        tiny=Cell("MQ2007 shape, tiny", models[0], search, _TINY_SEARCH, timed=True),
         quantities=(
             _log_c(models, "accuracy", 0),
             _log_c(models, "ndcg", 1),
@@ -260,7 +223,6 @@ BESIDE_SVR = Table(
     name="5",
     title="RankSVM and support vector regression",
     cells=tuple(_searches((L2, L1_SVR, L2_SVR), NAMES)),
-    tiny=Cell("MQ2007 shape, tiny", L2, search, _TINY_SEARCH, timed=True),
     quantities=(
         *_metrics(
             NAMES,
@@ -291,9 +253,6 @@ def _of_trees(name: str, n_trees: str, n: int, sets: dict[str, Any], *printed: A
         name=name,
         title=f"random forests and GBDT, {n_trees} trees",
         cells=tuple(_ensembles(n, sets)),
-        tiny=Cell(
-            "MQ2007 shape, tiny", GBDT, trees, {**TINY, "model": GBDT, "n_trees": 3}, timed=True
-        ),
         quantities=(
             *_metrics(sets, accuracy, ndcg, reasons),
             Quantity("seconds", "seconds of a fit", _printed(False, **seconds), form=".3g"),

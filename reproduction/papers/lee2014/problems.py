@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from pairrank.datasets import make_queries
 from pairrank.metrics import mean_ndcg, ndcg_score, pairwise_accuracy
 from reproduction.data import load
 from reproduction.data.made import make_utility
+from reproduction.protocols import Problem, Rows, cut
+from reproduction.study import ANY, Cell, Printed, Quantity, Table
 
 GENERATED = (
     "Generated rows in the shape of the paper's set, which is not to be had: agreement would mean "
@@ -22,22 +24,6 @@ LATENT = 25
 
 HELD = 0.2
 """Validation and test queries of a generated set, in training queries."""
-
-
-class Rows(NamedTuple):
-    """Rows of judged documents."""
-
-    X: Any
-    y: Any
-    qid: Any = None
-
-
-class Problem(NamedTuple):
-    """Training, validation and test rows."""
-
-    train: Rows
-    valid: Rows
-    test: Rows
 
 
 class Shape(NamedTuple):
@@ -178,9 +164,7 @@ def _of_queries(shape: Shape, part: float, seed: int) -> Problem:
     X = made.X
     X -= low
     X /= high - low
-    ends = np.searchsorted(qid, np.cumsum([0, *counts]))
-    slices = [slice(start, end) for start, end in pairwise(ends)]
-    return Problem(*(Rows(X[at], y[at], qid[at]) for at in slices))
+    return cut(Rows(X, y, qid), np.diff(np.searchsorted(qid, np.cumsum([0, *counts]))))
 
 
 def places_within(utility: Any, qid: Any) -> Any:
@@ -207,6 +191,44 @@ def _sparse(shape: Shape, part: float, seed: int) -> Problem:
     ties = max(0.0, 1.0 - 2.0 * shape.pairs / shape.rows**2) ** 0.5
     bounds = np.quantile(made.utility, np.linspace(ties, 1.0, shape.levels)[:-1])
     y = np.searchsorted(bounds, made.utility).astype(np.float64)
-    ends = np.cumsum([0, rows, held, held])
-    slices = [slice(start, end) for start, end in pairwise(ends)]
-    return Problem(*(Rows(made.X[at], y[at]) for at in slices))
+    return cut(Rows(made.X, y), (rows, held, held))
+
+
+TITLES = {
+    "rows": "l",
+    "features": "n",
+    "nonzeros": "entries per row",
+    "levels": "k",
+    "queries": "queries",
+    "pairs": "p",
+    "ratio": "mean k_q / l_q",
+}
+
+
+def _table(name: str, title: str, sets: Mapping[str, Name], *values: str) -> Table:
+    whole = {row: PAPER[each.of] for row, each in sets.items() if each.part == 1.0}
+    return Table(
+        name=name,
+        title=title,
+        cells=tuple(
+            Cell(row, "", describe, each.settings, full=each.full) for row, each in sets.items()
+        ),
+        quantities=tuple(
+            Quantity(
+                value,
+                TITLES[value],
+                {(row, ""): Printed(getattr(shape, value)) for row, shape in whole.items()},
+                form={"ratio": ".4f", "nonzeros": ".1f"}.get(value, ",.0f"),
+                tolerance=5e-5 if value == "ratio" else 0.0,
+                not_compared={(row, ANY): GENERATED for row in sets if row != "MQ2008"},
+            )
+            for value in values
+        ),
+        row_title="set",
+    )
+
+
+TABLES = (
+    _table("2", "training sets", NAMES, "rows", "features", "levels", "queries", "pairs", "ratio"),
+    _table("8", "sparse training sets", SPARSE, "rows", "features", "nonzeros", "levels", "pairs"),
+)

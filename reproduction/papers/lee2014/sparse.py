@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import Pairs, RankSVM, regularization_path
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
@@ -18,20 +15,18 @@ from reproduction.papers.lee2014.problems import (
     LISTS,
     SPARSE,
     Name,
-    Rows,
     problem,
 )
+from reproduction.protocols import Rows, fit_quietly, without_warnings
 from reproduction.study import (
     ANY,
     Cell,
     Claim,
-    Place,
     Printed,
     Quantity,
-    Readings,
+    Study,
     Table,
     Verdict,
-    verdict,
 )
 
 N_TREES = 40
@@ -51,9 +46,7 @@ def sparse_rows(
         ranker = RandomForestRegressor(n_trees, max_features="sqrt", random_state=seed, n_jobs=1)
     else:  # all rows, so that what is timed is compiled
         ranker.fit(rows.train.X, rows.train.y)
-    start = time.perf_counter()
-    ranker.fit(rows.train.X, rows.train.y)
-    seconds = time.perf_counter() - start
+    seconds = fit_quietly(ranker, rows.train.X, rows.train.y)
     scores = ranker.predict(rows.test.X)
     accuracy = pairwise_accuracy(rows.test.y, scores, ties="error")
     # Labels are ranks of the click rate here: their shares keep the gains 2^y - 1 finite.
@@ -71,8 +64,7 @@ def partial_pairs(
     rows = problem(name, part, seed)
     target = adjacent_pairs(rows.train) if pairs == PARTIAL else rows.train.y
     qid = {} if pairs == PARTIAL else {"qid": rows.train.qid}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without_warnings():
         path = regularization_path(
             RankSVM(reduction="sum"),
             rows.train.X,
@@ -83,9 +75,8 @@ def partial_pairs(
             qid_val=rows.valid.qid,
             **qid,
         )
-        start = time.perf_counter()
-        ranker = RankSVM(path.best_value, reduction="sum").fit(rows.train.X, target, **qid)
-        seconds = time.perf_counter() - start
+    ranker = RankSVM(path.best_value, reduction="sum")
+    seconds = fit_quietly(ranker, rows.train.X, target, **qid)
     scores = ranker.predict(rows.test.X)
     accuracy = pairwise_accuracy(rows.test.y, scores, qid=rows.test.qid, ties="error")
     return {"log2 C": np.log2(path.best_value), "seconds": seconds, "accuracy": accuracy}
@@ -98,15 +89,18 @@ def adjacent_pairs(rows: Rows) -> Pairs:
     return Pairs(order[1:][follows], order[:-1][follows], n_rows=rows.y.size)
 
 
-def _of_paper(
-    sets: dict[str, Name], factor: float, **columns: tuple[float, ...]
-) -> dict[Place, Printed]:
+def _quantity(
+    value: str, title: str, form: str, sets: dict[str, Name], **columns: tuple[float, ...]
+) -> Quantity:
+    """Return a quantity with the paper's figures, by column and whole set."""
     names = [row for row, each in sets.items() if each.part == 1.0]
-    return {
-        (row, column): Printed(value * factor)
-        for column, values in columns.items()
-        for row, value in zip(names, values, strict=True)
+    factor = 0.01 if value == "accuracy" else 1.0
+    paper = {
+        (row, column): Printed(figure * factor)
+        for column, figures in columns.items()
+        for row, figure in zip(names, figures, strict=True)
     }
+    return Quantity(value, title, paper, form, not_compared={(ANY, ANY): GENERATED})
 
 
 def _sparse_cells() -> Iterator[Cell]:
@@ -119,122 +113,64 @@ def _sparse_cells() -> Iterator[Cell]:
 def _partial_cells() -> Iterator[Cell]:
     for row, each in LISTS.items():
         for pairs in (PARTIAL, ALL):
-            yield Cell(
-                row,
-                pairs,
-                partial_pairs,
-                {**each.settings, "pairs": pairs},
-                timed=True,
-                full=each.full,
-                seconds=3600.0 if each.full else 120.0,
-                memory=12.0 if each.full else 4.0,
-            )
+            config = {**each.settings, "pairs": pairs}
+            yield Cell(row, pairs, partial_pairs, config, timed=True, full=each.full)
 
 
-_NO_AGREEMENT = {(ANY, ANY): GENERATED}
 TABLE_9 = Table(
     name="9",
     title="linear RankSVM and random forests of 40 trees on sparse rows",
     cells=tuple(_sparse_cells()),
-    tiny=Cell(
-        "CTR shape, tiny",
-        LINEAR,
-        sparse_rows,
-        {"name": "CTR (0.1%)", "part": 0.02, "model": LINEAR},
-        timed=True,
-    ),
     quantities=(
-        Quantity(
-            "seconds",
-            "seconds of a fit",
-            _of_paper(SPARSE, 1.0, **{LINEAR: (4.3, 2.7), FOREST: (6343.3, 5223.1)}),
-            form=".3g",
-            not_compared=_NO_AGREEMENT,
-        ),
-        Quantity(
-            "accuracy",
-            "test pairwise accuracy",
-            _of_paper(SPARSE, 0.01, **{LINEAR: (60.83, 68.16), FOREST: (60.45, 69.72)}),
-            form=".4f",
-            not_compared=_NO_AGREEMENT,
-        ),
-        Quantity(
-            "ndcg",
-            "test mean NDCG",
-            _of_paper(SPARSE, 1.0, **{LINEAR: (0.4822, 0.5851), FOREST: (0.4732, 0.5982)}),
-            form=".4f",
-            not_compared=_NO_AGREEMENT,
-        ),
+        _quantity("seconds", "seconds of a fit", ".3g", SPARSE,
+                  **{LINEAR: (4.3, 2.7), FOREST: (6343.3, 5223.1)}),
+        _quantity("accuracy", "test pairwise accuracy", ".4f", SPARSE,
+                  **{LINEAR: (60.83, 68.16), FOREST: (60.45, 69.72)}),
+        _quantity("ndcg", "test mean NDCG", ".4f", SPARSE,
+                  **{LINEAR: (0.4822, 0.5851), FOREST: (0.4732, 0.5982)}),
     ),
     note="C = 1, as in the paper. The generated utility is linear with much noise.",
     row_title="set",
-)
+)  # fmt: skip
 TABLE_10 = Table(
     name="10",
     title="partial pairs and all pairs, as many levels as rows of a query",
     cells=tuple(_partial_cells()),
-    tiny=Cell(
-        "MQ2008-list shape, tiny",
-        PARTIAL,
-        partial_pairs,
-        {"name": "MQ2008-list", "part": 0.005, "pairs": PARTIAL, "powers": (-10,)},
-        timed=True,
-    ),
     quantities=(
-        Quantity(
-            "log2 C",
-            "log2 C",
-            _of_paper(LISTS, 1.0, **{PARTIAL: (-9, -10), ALL: (-12, -14)}),
-            form=".0f",
-            not_compared=_NO_AGREEMENT,
-        ),
-        Quantity(
-            "seconds",
-            "seconds of a fit",
-            _of_paper(LISTS, 1.0, **{PARTIAL: (19.9, 10.5), ALL: (38.7, 16.6)}),
-            form=".3g",
-            not_compared=_NO_AGREEMENT,
-        ),
-        Quantity(
-            "accuracy",
-            "test pairwise accuracy",
-            _of_paper(LISTS, 0.01, **{PARTIAL: (79.10, 81.81), ALL: (80.71, 82.11)}),
-            form=".4f",
-            not_compared=_NO_AGREEMENT,
-        ),
+        _quantity("log2 C", "log2 C", ".0f", LISTS, **{PARTIAL: (-9, -10), ALL: (-12, -14)}),
+        _quantity("seconds", "seconds of a fit", ".3g", LISTS,
+                  **{PARTIAL: (19.9, 10.5), ALL: (38.7, 16.6)}),
+        _quantity("accuracy", "test pairwise accuracy", ".4f", LISTS,
+                  **{PARTIAL: (79.10, 81.81), ALL: (80.71, 82.11)}),
     ),
     row_title="set",
-)
+)  # fmt: skip
 TABLES = (TABLE_9, TABLE_10)
 
 
-def _forests_on_sparse_rows(readings: Readings) -> Verdict:
+def _forests_on_sparse_rows(study: Study) -> Verdict:
     parts, holds = [], True
     for row in SPARSE:
-        ours, other = (readings.record("9", row, model) for model in (LINEAR, FOREST))
-        seconds = readings.mean("9", row, LINEAR, "seconds")
+        ours, other = (study.record("9", row, model) for model in (LINEAR, FOREST))
+        seconds = study.mean("9", row, LINEAR, "seconds")
         assert ours is not None
         if other is not None and other["status"] == "time":
             parts.append(f"{row}: not ready after {other['time'] / seconds:,.0f} times as long")
             holds &= other["time"] / seconds > 1000.0
             continue
-        times = readings.mean("9", row, FOREST, "seconds") / seconds
-        gain = readings.mean("9", row, FOREST, "accuracy") - readings.mean(
-            "9", row, LINEAR, "accuracy"
-        )
+        times = study.mean("9", row, FOREST, "seconds") / seconds
+        gain = study.mean("9", row, FOREST, "accuracy") - study.mean("9", row, LINEAR, "accuracy")
         parts.append(f"{row}: {times:,.0f} times as long, accuracy {gain:+.4f}")
         holds &= times > 1000.0 and gain <= 0.02
-    return verdict(holds, "; ".join(parts))
+    return Verdict(holds, "; ".join(parts))
 
 
-def _partial_is_worse_and_faster(readings: Readings) -> Verdict:
-    losses = [
-        partial - whole for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "accuracy")
-    ]
-    times = [whole / partial for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "seconds")]
+def _partial_is_worse_and_faster(study: Study) -> Verdict:
+    losses = [partial - whole for _, partial, whole in study.pairs("10", PARTIAL, ALL, "accuracy")]
+    times = [whole / partial for _, partial, whole in study.pairs("10", PARTIAL, ALL, "seconds")]
     figure = f"accuracy {min(losses):+.4f} to {max(losses):+.4f}, "
     figure += f"{min(times):.2g} to {max(times):.2g} times as fast"
-    return verdict(max(losses) <= 0.0 and min(losses) >= -0.05 and min(times) > 1.0, figure)
+    return Verdict(max(losses) <= 0.0 and min(losses) >= -0.05 and min(times) > 1.0, figure)
 
 
 CLAIMS = (

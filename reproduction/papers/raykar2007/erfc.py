@@ -10,7 +10,7 @@ from scipy.special import erfc
 
 from pairrank import fast_erfc_sum
 from reproduction.pictures import draw_curves, new_figure
-from reproduction.study import Cell, Printed, Quantity, Readings, Table
+from reproduction.study import Cell, Printed, Quantity, Study, Table
 
 REACH = 4.0
 """The series is for z in [-4, 4]."""
@@ -75,14 +75,13 @@ TERMS = Table(
     name="fig1d",
     title="the error of the truncated series for erfc on [-4, 4], by its number of terms p",
     cells=tuple(Cell(str(terms), "", series_errors, {"terms": terms}) for terms in range(2, 31, 2)),
-    tiny=Cell("4", "", series_errors, {"terms": 4, "n_points": 101}),
     quantities=(
         Quantity("error", "largest error", form=".1e"),
         Quantity("bound", "bound of Eq. 6", form=".1e"),
         Quantity("h", "h, which minimises the bound"),
     ),
     row_title="p",
-    draw=lambda readings: _draw_terms(readings),
+    draw=lambda study: _draw_terms(study),
 )
 
 BY_SIZE = Table(
@@ -112,7 +111,6 @@ BY_SIZE = Table(
             for name, method in METHODS.items()
         ),
     ),
-    tiny=Cell("N = 60", "boxes", sum_of_erfc, {"n_points": 60, "eps": 1e-6, "method": "boxes"}),
     quantities=(
         Quantity(
             "seconds",
@@ -128,24 +126,24 @@ BY_SIZE = Table(
     note="The paper gives no eps for (a) and (b), but an error of 1e-10. As in the paper, direct "
     f"sums of more than {LARGEST_DIRECT:,} points are taken at {FEW_TARGETS} targets and "
     "extrapolated; errors are at these targets.",
-    draw=lambda readings: _draw_sums(readings),
+    draw=lambda study: _draw_sums(study),
 )
 
 
-def _draw_terms(readings: Readings) -> Any:
-    cells = readings.done("fig1d")
+def _draw_terms(study: Study) -> Any:
+    cells = study.done("fig1d")
     p = [int(cell.row) for cell in cells]
     figure, (axes,) = new_figure()
     curves = {
-        name: (p, [readings.mean("fig1d", cell.row, "", value) for cell in cells])
+        name: (p, [study.mean("fig1d", cell.row, "", value) for cell in cells])
         for name, value in (("largest error", "error"), ("bound (Eq. 6)", "bound"))
     }
     draw_curves(axes, curves, x="terms p", y="error on [-4, 4]", log="y")
     return figure
 
 
-def _draw_sums(readings: Readings) -> Any:
-    done = readings.done("fig2")
+def _draw_sums(study: Study) -> Any:
+    done = study.done("fig2")
     figure, axes = new_figure(4, n_rows=2)
     parts = (("N = ", "N", "seconds", SECONDS), ("N = ", "N", "error", ERROR),
              ("eps = ", "eps", "seconds", SECONDS), ("eps = ", "eps", "error", ERROR))  # fmt: skip
@@ -154,7 +152,7 @@ def _draw_sums(readings: Readings) -> Any:
         for name in METHODS:
             cells = [cell for cell in done if cell.column == name and cell.row.startswith(start)]
             across = [float(cell.row.removeprefix(start).replace(",", "")) for cell in cells]
-            up = [readings.mean("fig2", cell.row, name, value) for cell in cells]
+            up = [study.mean("fig2", cell.row, name, value) for cell in cells]
             curves[name] = (across, up)
         draw_curves(axes[place], curves, title=f"({'abcd'[place]})", x=x, y=label, log="xy")
     return figure

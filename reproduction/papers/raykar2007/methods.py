@@ -6,17 +6,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import PolynomialFeatures
-from sklearn.svm import LinearSVC
 
 from pairrank import Kernel, RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
 from pairrank.metrics import wmw_score
 from reproduction.protocols import (
+    ExplicitPairs,
     Fold,
     folds_of,
-    preferences_of,
     seconds_of,
     with_ties,
     without_warnings,
@@ -48,42 +46,6 @@ class Method(NamedTuple):
     choose: Callable[[Any, Any, int], float] | None = None
 
 
-class ExplicitPairsSVM(BaseEstimator):
-    """An SVM on the differences of every pair of rows, listed in memory, as RankSVM was trained.
-
-    Parameters
-    ----------
-    C : float
-    degree : int
-        2: with the products of features, the kernel (x'y + 1)^2.
-    """
-
-    def __init__(self, C: float = 1.0, degree: int = 1) -> None:
-        self.C = C
-        self.degree = degree
-
-    def fit(self, X: Any, y: Any) -> ExplicitPairsSVM:
-        """Learn from every pair of rows with different labels."""
-        pairs, features = preferences_of(y), self._features(X)
-        sign = np.where(np.arange(len(pairs.i)) % 2 == 0, 1.0, -1.0)
-        differences = (features[pairs.i] - features[pairs.j]) * sign[:, None]
-        model = LinearSVC(C=self.C, loss="hinge", fit_intercept=False, random_state=0)
-        self.coef_ = model.fit(differences, sign).coef_[0]
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the scores of rows."""
-        return self._features(X) @ self.coef_
-
-    def _features(self, X: Any) -> Any:
-        if self.degree == 1:
-            return X
-        products = PolynomialFeatures(2, include_bias=False)
-        made = products.fit_transform(X)
-        is_square = products.powers_.max(axis=1) == 2
-        return made * np.where(is_square, 1.0, np.sqrt(2.0))
-
-
 def choose_alpha(X: Any, y: Any, seed: int) -> float:
     """Return lambda by five folds of the training rows."""
     search = RankNCGCV(ALPHAS, reduction="sum", scoring="wmw", random_state=seed)
@@ -100,7 +62,7 @@ def _choose_explicit_c(X: Any, y: Any, seed: int, degree: int = 1) -> float:
     folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
     means = []
     for C in C_VALUES:
-        model = ExplicitPairsSVM(C, degree)
+        model = ExplicitPairs(C, loss="hinge", degree=degree)
         found = [
             wmw_score(y[test], clone(model).fit(X[train], y[train]).predict(X[test]))
             for train, test in folds
@@ -128,9 +90,12 @@ METHODS: dict[str, Method] = {
     "RankNCG boxes (ours)": Method(_rank_ncg(pair_sum="boxes"), choose_alpha),
     "RankNet linear": Method(_rank_net(0)),
     "RankNet two layer": Method(_rank_net(10)),
-    "RankSVM linear, listed pairs": Method(ExplicitPairsSVM, _choose_explicit_c),
+    "RankSVM linear, listed pairs": Method(
+        lambda C: ExplicitPairs(C, loss="hinge"), _choose_explicit_c
+    ),
     "RankSVM quadratic, listed pairs": Method(
-        lambda C: ExplicitPairsSVM(C, 2), lambda X, y, seed: _choose_explicit_c(X, y, seed, 2)
+        lambda C: ExplicitPairs(C, loss="hinge", degree=2),
+        lambda X, y, seed: _choose_explicit_c(X, y, seed, 2),
     ),
     "RankSVM linear (ours)": Method(lambda C: RankSVM(C, reduction="sum"), _choose_c),
     "RankSVM quadratic (ours)": Method(

@@ -7,10 +7,20 @@ from typing import Any
 from reproduction.data.made import make_randpoly
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, choose_alpha, judge_rows, wmw_of
-from reproduction.papers.raykar2007.sets import EXTRA, SOURCES, Source, config_of, rows_of
+from reproduction.papers.raykar2007.sets import (
+    EXTRA,
+    FIRST_NOTE,
+    REAL,
+    SOURCES,
+    UNMATCHED,
+    Source,
+    config_of,
+    config_of_first,
+    rows_of,
+)
 from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import folds_of, seconds_of, without_warnings
-from reproduction.study import ANY, Cell, Quantity, Readings, Table
+from reproduction.study import ANY, Cell, Quantity, Study, Table
 
 N_FOLDS = 5
 LARGE = 500
@@ -24,6 +34,7 @@ def judge_method(
     n_bins: int,
     by: str,
     n_rows: int = 0,
+    first: bool = False,
     n_folds: int = N_FOLDS,
     seed: int = 0,
 ) -> dict[str, Any]:
@@ -31,7 +42,7 @@ def judge_method(
 
     The parameter is chosen by five folds of the training rows, which is not timed.
     """
-    X, y = rows_of(data, n_bins, by, n_rows, seed)
+    X, y = rows_of(data, n_bins, by, n_rows, first=first, seed=seed)
     return judge_rows(METHODS[method], X, y, n_folds, seed)
 
 
@@ -88,19 +99,11 @@ def _cell(source: Source, column: str) -> Cell:
         {"method": column, **config_of(source)},
         timed=True,
         full=full,
-        seconds=3600.0 if full else 120.0,
         memory=8.0,
     )
 
 
 CELLS = tuple(_cell(source, column) for source in (*SOURCES, EXTRA) for column in METHODS)
-TINY = Cell(
-    "tiny",
-    "RankNCG fast",
-    judge_method,
-    {"method": "RankNCG fast", "data": "randnet", "n_rows": 60, "n_bins": 3, "by": "count",
-     "n_folds": 2},
-)  # fmt: skip
 PROTOCOL = (
     "Five folds of random rows, features standardised on the training rows; lambda (C) by five "
     "folds of the training rows, from {1e-3 .. 1e3} (C: {1e-4 .. 1e2}), since the paper names no "
@@ -112,7 +115,6 @@ TIMES = Table(
     name="3",
     title="training time in seconds",
     cells=CELLS,
-    tiny=TINY,
     quantities=(Quantity("seconds", "seconds", printed.SECONDS, ".3g"),),
     note=PROTOCOL + " A fit is timed without the choice of its parameter.",
     row_title="data",
@@ -121,7 +123,6 @@ ACCURACIES = Table(
     name="4",
     title="WMW on the test rows",
     cells=CELLS,
-    tiny=TINY,
     quantities=(
         Quantity(
             "wmw",
@@ -138,6 +139,52 @@ ACCURACIES = Table(
     note=PROTOCOL,
     row_title="data",
 )  # fmt: skip
+SHOWN_FIRST = (DIRECT, "RankNCG fast", "RankBoost")
+PLACES_FIRST = tuple(
+    (source, method)
+    for source in REAL
+    for method in SHOWN_FIRST
+    if (source.data, method) != ("cal_housing", DIRECT)
+)
+OTHER_PAIRS = "Not compared: the first column does not have the paper's pairs here (Table 1-first)."
+NO_VARIANT = (
+    "The cause is unknown. No one variant of RankBoost gives the paper's figures of Triazines and "
+    "Airplane Companies together: any threshold, the mean or the median; 1, 10, 50 or 100 rounds; "
+    "tied scores wrong, half or right."
+)
+FIRST = Table(
+    name="4-first",
+    title="WMW on the test rows with the first column as the target",
+    cells=tuple(
+        Cell(
+            source.name,
+            method,
+            judge_method,
+            {"method": method, **config_of_first(source)},
+            seconds=600.0,
+        )
+        for source, method in PLACES_FIRST
+    ),
+    quantities=(
+        Quantity(
+            "wmw",
+            "WMW",
+            {
+                (source.name, method): printed.WMW[source.name, method]
+                for source, method in PLACES_FIRST
+            },
+            ".3f",
+            tolerance=0.01,
+            not_compared={(row, ANY): OTHER_PAIRS for row in UNMATCHED},
+            reasons={
+                (row, "RankBoost"): NO_VARIANT for row in ("3 Triazines", "8 Airplane Companies")
+            },
+        ),
+    ),
+    note="A test of the reasons of Table 4, and the paper's own protocol where the pairs agree. "
+    + FIRST_NOTE,
+    row_title="data",
+)
 EPSILONS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 FAST = ("RankNCG fast", "RankNCG boxes (ours)")
 BY_EPS = Table(
@@ -151,34 +198,28 @@ BY_EPS = Table(
         ),
         Cell("exact", DIRECT, fit_by_eps, {"eps": 1e-6, "method": DIRECT}, timed=True),
     ),
-    tiny=Cell(
-        "tiny",
-        "fast",
-        fit_by_eps,
-        {"eps": 1e-3, "method": "RankNCG fast", "n_rows": 60, "n_folds": 2},
-    ),
     quantities=(
         Quantity("seconds", "seconds", form=".3g"),
         Quantity("steps", "CG steps", form=".1f"),
         Quantity("wmw", "WMW", form=".4f"),
     ),
     note="Five folds; lambda as in Tables 3 and 4. The paper's curves are not printed as numbers.",
-    draw=lambda readings: _draw_by_eps(readings),
+    draw=lambda study: _draw_by_eps(study),
     row_title="eps",
 )
 
 
-def _draw_by_eps(readings: Readings) -> Any:
-    done = readings.done("fig3")
+def _draw_by_eps(study: Study) -> Any:
+    done = study.done("fig3")
     figure, axes = new_figure(2)
     for place, (value, label) in enumerate((("seconds", "seconds"), ("wmw", "WMW"))):
         curves = {}
         for name in FAST:
             cells = [cell for cell in done if cell.column == name]
             across = [float(cell.row) for cell in cells]
-            curves[name] = (across, [readings.mean("fig3", c.row, name, value) for c in cells])
-        if readings.status("fig3", "exact", DIRECT) == "done":
-            level = readings.mean("fig3", "exact", DIRECT, value)
+            curves[name] = (across, [study.mean("fig3", c.row, name, value) for c in cells])
+        if study.status("fig3", "exact", DIRECT) == "done":
+            level = study.mean("fig3", "exact", DIRECT, value)
             curves[DIRECT] = ([min(EPSILONS), max(EPSILONS)], [level, level])
         log = "xy" if value == "seconds" else "x"
         draw_curves(axes[place], curves, title=f"({'ab'[place]})", x="eps", y=label, log=log)

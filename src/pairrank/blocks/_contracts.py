@@ -56,18 +56,6 @@ class BlockLayout:
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
 
-    @property
-    def places(self) -> slice | NDArray[np.int32]:
-        """The places of the crossing rows: a slice, which copies nothing, if they are all rows."""
-        return chosen_of(self.rows, self.n_rows)
-
-
-def chosen_of(places: NDArray[np.int32], n_rows: int) -> slice | NDArray[np.int32]:
-    """Return places as a slice if they are those of all rows in order."""
-    if places.size == n_rows and bool((places[1:] > places[:-1]).all()):
-        return slice(None)
-    return places
-
 
 class Passes(Protocol):
     """Blocks that a fit goes over again and again: on disk or on a cluster."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.sample import DrawnRows, Ranked, SampleRows, draw_rows, merge_rows, sizes_of
+from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
@@ -73,11 +73,12 @@ class Catalog:
     has_qid: bool
     has_weight: bool
     has_roles: bool
-    n_queries: int
+    queries: NDArray[Any]
+    """The identifiers of all queries, sorted where they can be; of no qid a single 0."""
     labels: NDArray[Any] | None
     """All distinct labels of kept rows, sorted; None where there are too many to collect."""
     crossing: NDArray[Any]
-    """The identifiers of crossing queries, sorted where they can be; of no qid a single 0."""
+    """Those of crossing queries."""
     sample: SampleRows
 
     @property
@@ -85,6 +86,11 @@ class Catalog:
         """The entries of X per row, about."""
         X = self.sample.rows.X
         return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(self.n_features)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return int(self.queries.size)
 
     @property
     def n_crossing(self) -> int:
@@ -96,10 +102,9 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""
     request = Request(passes.n_blocks, passes.n_rows, seed, graph, SAMPLE_ROWS)
     parts = passes.describe(describe_block, request)
-    _require_alike(parts)
     if not any(part.n_kept for part in parts):
         raise PairrankError("every weight is zero: no row is left")
-    n_queries, crossing = crossing_queries(parts)
+    queries, crossing = crossing_queries(parts)
     first = parts[0]
     return Catalog(
         n_blocks=len(parts),
@@ -111,7 +116,7 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
         has_qid=first.has[0],
         has_weight=first.has[1],
         has_roles=first.has[2] or first.has[3],
-        n_queries=n_queries,
+        queries=queries,
         labels=_labels(parts),
         crossing=crossing,
         sample=merge_rows([part.drawn for part in parts]),
@@ -127,9 +132,6 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         queries, query_of = query_codes(block.qid)
     weight = block.sample_weight
     n_kept = int(np.count_nonzero(kept))
-    ranked = None
-    if block.y is not None and block.y.ndim == 1 and n_kept == n_rows:
-        ranked = Ranked.of(block.y)
     drawn = draw_rows(
         index,
         block,
@@ -140,17 +142,16 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_blocks=request.n_blocks,
         of_rows=request.n_rows,
         seed=request.seed,
-        ranked=ranked,
     )
     if queries is not None:
-        queries = queries[sizes_of(query_of, kept, queries.size) > 0]
+        queries = queries[np.bincount(query_of[kept], minlength=queries.size) > 0]
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         n_features=n_features,
         dtype=block.X.dtype,
-        labels=_distinct_labels(block.y, kept, request.graph, ranked),
+        labels=_distinct_labels(block.y, kept, request.graph),
         queries=queries,
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
@@ -188,10 +189,8 @@ def _affordable_rows(X: Any, request: Request) -> int:
     return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width))))
 
 
-def _distinct_labels(
-    y: Any, kept: NDArray[np.bool_], graph: Any, ranked: Ranked | None
-) -> NDArray[Any] | None:
-    labels = ranked.labels if ranked else level_codes(y[kept].reshape(-1))[0]
+def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
+    labels = level_codes(y[kept].reshape(-1))[0]
     is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
     return labels if is_countable else None
 
@@ -204,46 +203,28 @@ def _labels(parts: list[Description]) -> NDArray[Any] | None:
     return labels if labels.size <= MOST_LABELS or labels.dtype.kind not in "biuf" else None
 
 
-def crossing_queries(parts: Sequence[Any]) -> tuple[int, NDArray[Any]]:
-    """Return the number of queries, and the identifiers of those in several blocks.
+def crossing_queries(parts: Sequence[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the identifiers of all queries, and of those in several blocks.
 
     Each part has `n_kept` and `queries` as a `Description` has them.
     """
     filled = [part for part in parts if part.n_kept]
-    if not filled:
-        return 0, np.empty(0, dtype=np.int64)
-    if filled[0].queries is None:
-        return 1, np.zeros(int(len(filled) > 1), dtype=np.int64)
-    given = [part.queries for part in filled if part.queries is not None]
-    if all(each.dtype != object for each in given):
-        kinds = {"text" if each.dtype.kind in "US" else "number" for each in given}
-        joined = np.result_type(*given).kind
-        is_exact = joined != "f" or all(each.dtype.kind == "f" for each in given)
-        if len(kinds) == 1 and is_exact:  # int64 and uint64 would be rounded to float64
-            queries, counts = np.unique(np.concatenate(given), return_counts=True)
-            return int(queries.size), queries[counts > 1]
-    number_of: dict[Any, int] = {}
+    if not filled or filled[0].queries is None:
+        one = np.zeros(min(1, len(filled)), dtype=np.int64)
+        return one, one[: len(filled) - 1]
+    given = [part.queries for part in filled]
+    kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in given}
+    if len(kinds) == 1 and kinds != {"O"}:
+        queries, counts = np.unique(np.concatenate(given), return_counts=True)
+        return queries, queries[counts > 1]
+    number_of: dict[Any, int] = {}  # int64 and uint64 would be rounded to float64
     for identifier in chain.from_iterable(each.tolist() for each in given):
         number_of[identifier] = number_of.get(identifier, 0) + 1
     repeated = [identifier for identifier, count in number_of.items() if count > 1]
-    crossing = np.empty(len(repeated), dtype=object)
-    crossing[:] = repeated
-    return len(number_of), crossing
+    return _objects(list(number_of)), _objects(repeated)
 
 
-def _require_alike(parts: list[Description]) -> None:
-    """Raise a PairrankError where blocks differ in their features, or in what they carry."""
-    names = ("qid", "sample_weight", "winner_weight", "loser_weight")
-    first = parts[0]
-    for index, part in enumerate(parts):
-        if part.n_features != first.n_features:
-            raise PairrankError(
-                f"block {index} has {part.n_features} features, but block 0 has {first.n_features}"
-            )
-        for name, has, had in zip(names, part.has, first.has, strict=True):
-            if has != had:
-                with_it, without = (index, 0) if has else (0, index)
-                raise PairrankError(
-                    f"block {with_it} has {name}, but block {without} has none: give it with every "
-                    "block, or with none"
-                )
+def _objects(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -92,7 +93,7 @@ class Checks:
         blocks = self.source.read(start, labelled=labelled)
         try:
             while True:
-                with _named(self.source, number):
+                with naming(f"block {number} of {self.source.name}"):
                     block = next(blocks, _END)
                     checked = None if block is _END else self._check(block, labelled, finite)
                 if checked is None:
@@ -124,14 +125,7 @@ class Checks:
             X = self._scaler.transform(X)
         if not labelled:
             return RowBlock(X)
-        n_rows = X.shape[0]
-        parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
-        for name, check in ALIGNED.items():
-            part = getattr(given, name)
-            if part is not None and name in _WEIGHTS:
-                parts[name] = check_weights(part, n_rows, name, all_zero=True)
-            elif part is not None:
-                parts[name] = check(part, n_rows)
+        parts = checked_parts(given, X.shape[0])
         self._check_kinds(parts)
         return RowBlock(X, **parts)
 
@@ -153,7 +147,7 @@ class Checks:
         return sparse.csr_array((X.data, X.indices, X.indptr), shape=(shape[0], self.n_features))
 
     def _check_kinds(self, parts: dict[str, Any]) -> None:
-        kinds = {name: _kind_of(part) for name, part in parts.items()}
+        kinds = {name: kind_of(part) for name, part in parts.items()}
         known = self._kinds = self._kinds or {"X": "", **kinds}
         for name in sorted((known.keys() - {"X"}) | kinds.keys()):
             now, before = kinds.get(name, "missing"), known.get(name, "missing")
@@ -163,20 +157,16 @@ class Checks:
                 )
 
 
-class _named:
-    """Puts the number of the block in front of an error's message."""
-
-    def __init__(self, source: Source, number: int) -> None:
-        self._place = f"block {number} of {source.name}"
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, PairrankError):
-            raise type(error)(f"{self._place}: {error}") from error
-        if error is not None:
-            error.add_note(f"while {self._place} was read")
+@contextlib.contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Put the place of some rows in front of an error's message."""
+    try:
+        yield
+    except PairrankError as error:
+        raise type(error)(f"{place}: {error}") from error
+    except Exception as error:
+        error.add_note(f"while {place} was read")
+        raise
 
 
 def digest_of(X: Any, *, finite: bool = False) -> int:
@@ -227,6 +217,18 @@ def _checksum(values: NDArray[Any], infinity: NDArray[np.uint32]) -> tuple[int, 
     return int(total), content[whole:].tobytes(), not largest or bool(largest < infinity.max())
 
 
+def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:
+    """Return checked labels, queries and weights of a block, which may have weights of 0 only."""
+    parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
+    for name, check in ALIGNED.items():
+        part = getattr(given, name)
+        if part is not None and name in _WEIGHTS:
+            parts[name] = check_weights(part, n_rows, name, all_zero=True)
+        elif part is not None:
+            parts[name] = check(part, n_rows)
+    return parts
+
+
 def _checked_labels(y: Any, n_rows: int) -> Any:
     """Return checked labels, (n_rows,) or, of several targets, (n_rows, n_targets)."""
     if np.ndim(y) != 2 or np.shape(y)[1] == 1:
@@ -235,6 +237,7 @@ def _checked_labels(y: Any, n_rows: int) -> Any:
     return np.column_stack([check_numbers(column, "y", n_rows) for column in columns])
 
 
-def _kind_of(part: Any) -> str:
+def kind_of(part: Any) -> str:
+    """Return what an array holds: "numbers", "text" and so on."""
     kind = part.dtype.kind
     return {"U": "text", "S": "bytes", "O": "objects"}.get(kind, "numbers")

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing_grid import CellMoments, block_grid, most_cells
-from pairrank.blocks.crossing_parts import OwnRows
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums.cell_grid import Grid, cells_per_margin, grid_of_table
+from pairrank.pair_sums._bound import range_of
+from pairrank.pair_sums.cell_grid import (
+    LARGEST_CELL,
+    MARGINS_PER_SPREAD,
+    Grid,
+    cells_per_margin,
+    grid_of_table,
+    windowed_grid,
+)
 from pairrank.pair_sums.cell_plan import Unit, links_of
 from pairrank.pair_sums.cell_tables import (
     Terms,
@@ -25,13 +32,76 @@ from pairrank.pair_sums.cell_tables import (
 )
 from pairrank.pair_sums.cells import UnitSum
 
+IntArray = NDArray[np.int64]
+
 MOST_ENTRIES = 1 << 22
 """A table has at most about so many entries per moment: cells are wider where it would have more.
 
 Of 5 levels it holds 800,000 cells, which is 100 MB."""
 FINER, FINEST = 16, 256
 """`sharpen` divides the cells' width by 16, and by up to 256: 16,384 or 65,536 cells per margin."""
+_TAIL = 1e-3
+"""Cells are as many as asked for between these quantiles of the scores."""
 _NO_WEIGHT = np.empty((1, 0))
+
+
+class Extent(NamedTuple):
+    """How far scores lie apart, and the greatest of them."""
+
+    spread: float
+    largest: float
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> Extent:
+        """Measure some scores; residuals should be centred by query."""
+        if not scores.size or not np.isfinite(scores).all():
+            return cls(0.0, 0.0)
+        low, high = np.quantile(scores, (_TAIL, 1.0 - _TAIL))
+        return cls(float(high - low), float(np.abs(scores).max()))
+
+
+def cells_per_unit(extent: Extent, margins: FloatArray, cells: float, most: float) -> float:
+    """Return 1/h, a power of two, for the cells of scores of this extent.
+
+    `cells` is their number per positive margin, `most` that of all cells. Where no margin is
+    positive, the scores are some margins wide.
+    """
+    margin = float(margins.max())
+    limits = [LARGEST_CELL / 16.0 / max(extent.largest, abs(margin), 1e-280)]
+    if extent.spread > 0.0:
+        limits.append(most / extent.spread)
+        if not margin > 0.0:
+            limits.append(4 * MARGINS_PER_SPREAD * cells / extent.spread)
+    elif not margin > 0.0:
+        limits.append(1.0)
+    per_h = 2.0 ** np.floor(np.log2(min(limits)))
+    return float(min(per_h, 2.0 ** np.ceil(np.log2(cells / margin))) if margin > 0.0 else per_h)
+
+
+@dataclass(eq=False)
+class CellMoments:
+    """The moments of some rows by side, code and cell, (S, C, B, 3); B cells at `position`.
+
+    Cells are numbered absolutely: cell c holds the scores from c h to (c + 1) h. There are none
+    where the scores of a block fit no grid.
+    """
+
+    position: IntArray
+    moments: FloatArray | None
+    additions: float
+    """The most additions that an entry may be made of: its rounding is relative to them."""
+
+    def merged(self, other: CellMoments) -> CellMoments:
+        """Return the moments of both sets of rows."""
+        if self.moments is None or other.moments is None:
+            return CellMoments(self.position[:0], None, 0.0)
+        position = np.union1d(self.position, other.position)
+        moments = self.moments
+        if position.size > self.position.size:
+            moments = np.zeros((*moments.shape[:2], position.size, 3))
+            moments[:, :, _places_in(position, self.position)] = self.moments
+        moments[:, :, _places_in(position, other.position)] += other.moments
+        return CellMoments(position, moments, max(self.additions, other.additions) + 1.0)
 
 
 class CellsOfLevels:
@@ -40,11 +110,10 @@ class CellsOfLevels:
     For differences (no levels) it is the sum over all rows of the query with themselves, of scores
     less labels: a tube is a hinge of margin -epsilon (`pairrank.pair_sums.tubes`).
 
-    The width of cells follows from the largest margin, and is the same in all blocks. Where no
-    margin is positive, cells are as narrow as a number of cells that hold scores allows: blocks
-    begin with narrow ones, and a merge makes them wider. A summary has the cells of a window that
-    follows from quantiles, and those of the rows outside of it, so its size does not depend on the
-    number of rows.
+    The width of cells follows from the largest margin, or from the extent of some of the scores
+    (see `placed`), and is the same in all blocks. A summary has the cells of a window that follows
+    from quantiles, and those of the rows outside of it, so its size does not depend on the number
+    of rows.
 
     Value and errors are computed as there, from the weight of the pairs at the margin's distance.
     For squared hinges the gradient's error falls with the square of the cells' width. It is about
@@ -54,54 +123,49 @@ class CellsOfLevels:
     """
 
     def __init__(self, terms: Terms, query: MomentQuery) -> None:
-        self.terms, self.query, self.finer = terms, query, 1
+        self.terms, self.query, self.finer, self.per_h = terms, query, 1, 1.0
 
-    def summary(self, index: int, rows: OwnRows) -> CellMoments:
+    def placed(self, extent: Extent) -> CellsOfLevels:
+        """Return the same sum with cells for scores of an extent, such as that of a sample."""
+        placed = copy.copy(self)
+        cells = cells_per_margin(is_smooth(self.terms)) * self.finer
+        most = MOST_ENTRIES // (2 * self.query.n_codes)
+        placed.per_h = cells_per_unit(extent, term_arrays(self.terms)[0], cells, most)
+        return placed
+
+    def summary(self, rows: OwnRows) -> CellMoments:
         """Return the moments of these rows; O(rows + cells)."""
         scores, weight = _placed(self.query, rows), _sides(rows)
-        margins = term_arrays(self.terms)[0]
-        entries = max(MOST_ENTRIES // (self.query.n_codes * len(weight)), 2)
-        cells, finer = cells_per_margin(is_smooth(self.terms)), self.finer
-
-        def limit(finer: int) -> int:
-            return most_cells(margins, cells * finer, entries)
-
+        low, high = range_of(scores)
         with np.errstate(over="ignore", invalid="ignore"):
-            grid = block_grid(scores, margins, cells * finer, limit(finer))
-            while grid is None and finer > 1:  # scores may be too large for narrow cells only
-                finer //= FINER
-                grid = block_grid(scores, margins, cells * finer, limit(finer))
+            fits = 16.0 * max(abs(low), abs(high)) * self.per_h < LARGEST_CELL
+        grid = windowed_grid(scores, low, high, self.per_h, MOST_ENTRIES) if fits else None
         if grid is None:
-            return CellMoments.without_grid()
+            return CellMoments(np.empty(0, dtype=np.int64), None, 0.0)
         unit = _unit(self.query, rows, weight)
         moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
         additions = float(scores.size if weight.size else moments[..., 0].max())
-        most = limit(finer)
-        return CellMoments(grid.per_h, grid.position, moments, additions, most).limited()
+        return CellMoments(grid.position, moments, additions)
 
     def finish(self, merged: CellMoments) -> CellTable:
         """Return value, errors and each cell's polynomial; O(levels cells)."""
         smooth = is_smooth(self.terms)
-        if not merged.is_valid:
-            return CellTable.infinite(self.query, self.terms)
-        merged = merged.with_zero()
-        grid = Grid(merged.per_h, merged.position, 0, 0)
+        if merged.moments is None:
+            nothing = merged.position[:0]
+            return CellTable(self, nothing, np.empty((0, 3)), np.inf, 0.0, 0.0)
         weights = merged.moments[..., 0]
         table, sums = sweep_moments(
             merged.moments,
             _links(self.query),
-            grid,
+            Grid(self.per_h, merged.position, 0, 0),
             term_arrays(self.terms),
             self.query.scale,
             merged.additions,
         )
-        value, error, gradient_error = stated(sums, smooth)
-        if merged.per_h >= 1.0:  # else a cell without moments may be read, see `with_zero`
-            table[~merged.moments.any(axis=-1)] = 0.0
+        table[~merged.moments.any(axis=-1)] = 0.0
         return CellTable(
-            self.query, self.terms, merged.per_h, merged.position, table,
-            value, error, gradient_error, weights.copy() if smooth else None,
-        )  # fmt: skip
+            self, merged.position, table, *stated(sums, smooth), weights.copy() if smooth else None
+        )
 
     def sharpen(self) -> bool:
         """Divide the cells' width by 16, twice; then False."""
@@ -127,46 +191,31 @@ def _sides(rows: OwnRows) -> FloatArray:
     return rows.weight if len(rows.weight) else _NO_WEIGHT
 
 
-def codes_of(query: MomentQuery, level: NDArray[np.int32], n_rows: int) -> NDArray[np.int32]:
-    """Return the rows' codes, (n_rows,): the places of their levels among the query's."""
-    levels = query.levels
-    if not levels.size:
-        return np.zeros(n_rows, dtype=np.int32)
-    if int(levels[-1]) == levels.size - 1:
-        return np.ascontiguousarray(level, dtype=np.int32)
-    code_of = np.zeros(int(levels[-1]) + 1, dtype=np.int32)
-    code_of[levels] = np.arange(levels.size, dtype=np.int32)
-    return np.asarray(code_of[level])
-
-
 def _unit(query: MomentQuery, rows: OwnRows, weight: FloatArray) -> Unit:
     n_rows = rows.scores.size
-    code = codes_of(query, rows.level, n_rows)
+    code = np.ascontiguousarray(query.codes(rows))
     return Unit(slice(0, n_rows), code, weight, query.n_codes, _links(query), query.scale)
 
 
-def _at_table(
-    query: MomentQuery, terms: Terms, rows: OwnRows, per_h: float, position: NDArray[np.int64]
-) -> UnitSum:
+def _at_table(made_by: CellsOfLevels, rows: OwnRows, position: IntArray) -> UnitSum:
     """Return the rows in the cells of a merged table."""
-    scores = _placed(query, rows)
-    grid = grid_of_table(per_h, position, scores)
+    scores = _placed(made_by.query, rows)
+    grid = grid_of_table(made_by.per_h, position, scores)
     if grid is None:
         raise PairrankError(
-            f"scores of crossing query {query.query} lie outside of those that were summed: give "
-            "a table the scores that its summaries had"
+            f"scores of crossing query {made_by.query.query} lie outside of those that were "
+            "summed: give a table the scores that its summaries had"
         )
-    return UnitSum(_unit(query, rows, _sides(rows)), term_arrays(terms), scores, grid)
+    unit = _unit(made_by.query, rows, _sides(rows))
+    return UnitSum(unit, term_arrays(made_by.terms), scores, grid)
 
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
     """Each cell's polynomial of its rows' gradients, (S, C, B, 3)."""
 
-    query: MomentQuery
-    terms: Terms
-    per_h: float
-    position: NDArray[np.int64]
+    made_by: CellsOfLevels
+    position: IntArray
     table: FloatArray
     value: float
     error: float
@@ -174,31 +223,30 @@ class CellTable:
     weights: FloatArray | None = field(default=None, repr=False)
     """The weights in the cells (S, C, B), for the Hessian; not sent to the blocks."""
 
-    @classmethod
-    def infinite(cls, query: MomentQuery, terms: Terms) -> CellTable:
-        """Return the table for scores that fit no grid."""
-        nothing = np.empty(0, dtype=np.int64)
-        return cls(query, terms, np.nan, nothing, np.empty((0, 3)), np.inf, 0.0, 0.0)
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "weights": None}
 
-    def gradient(self, index: int, rows: OwnRows) -> FloatArray:
+    def entries(self, rows: OwnRows) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
-        if not self.per_h > 0.0:
+        if not self.position.size:
             return np.full(rows.scores.size, np.nan)
         result = np.empty(rows.scores.size)
-        placed = _at_table(self.query, self.terms, rows, self.per_h, self.position)
-        placed.read(self.table, result, True)
+        _at_table(self.made_by, rows, self.position).read(self.table, result, True)
         return result
 
     def curvature(self) -> CellCurvature:
         """Return the Hessian of the pairs that are counted in."""
         if self.weights is None:
             raise PairrankError("scores that fit no grid have no curvature")
-        grid = Grid(self.per_h, self.position, 0, 0)
-        own = partner_sums(self.weights, _links(self.query), grid, term_arrays(self.terms))
-        return CellCurvature(self.query, self.terms, self.per_h, self.position, own)
+        return CellCurvature(
+            self.made_by, self.position, _partners(self.made_by, self.position, self.weights)
+        )
+
+
+def _partners(made_by: CellsOfLevels, position: IntArray, totals: FloatArray) -> FloatArray:
+    """Return the sums of the totals of each cell's partners that are counted in, (S, C, B)."""
+    grid = Grid(made_by.per_h, position, 0, 0)
+    return partner_sums(totals, _links(made_by.query), grid, term_arrays(made_by.terms))
 
 
 @dataclass(eq=False)
@@ -217,23 +265,20 @@ class CellTotals:
 class CellCurvature:
     """The Hessian by the cells of a table; `own` (S, C, B) is what a row's own value multiplies."""
 
-    query: MomentQuery
-    terms: Terms
-    per_h: float
-    position: NDArray[np.int64]
+    made_by: CellsOfLevels
+    position: IntArray
     own: FloatArray
 
-    def summary(self, index: int, rows: OwnRows, values: FloatArray) -> CellTotals:
+    def summary(self, rows: OwnRows) -> CellTotals:
         """Return the sums of the rows' weighted values."""
-        placed = _at_table(self.query, self.terms, rows, self.per_h, self.position)
-        weighted = rows.weight * values if len(rows.weight) else values[np.newaxis]
+        assert rows.values is not None
+        weighted = rows.values * (rows.weight if len(rows.weight) else np.ones((1, 1)))
+        placed = _at_table(self.made_by, rows, self.position)
         return CellTotals(placed.totals(np.ascontiguousarray(weighted)))
 
     def finish(self, merged: CellTotals) -> CellProduct:
         """Return the sums of each cell's partners."""
-        grid = Grid(self.per_h, self.position, 0, 0)
-        sums = partner_sums(merged.totals, _links(self.query), grid, term_arrays(self.terms))
-        return CellProduct(self, sums)
+        return CellProduct(self, _partners(self.made_by, self.position, merged.totals))
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,12 +288,22 @@ class CellProduct:
     curvature: CellCurvature
     sums: FloatArray
 
-    def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
-        """Return the rows' entries; O(rows)."""
-        made = self.curvature
-        placed = _at_table(made.query, made.terms, rows, made.per_h, made.position)
+    def entries(self, rows: OwnRows) -> FloatArray:
+        """Return the rows' products; O(rows)."""
+        made, values = self.curvature, rows.values
+        assert values is not None
+        placed = _at_table(made.made_by, rows, made.position)
         own, partners = np.zeros((2, len(self.sums), values.size))
         placed.read_sums(made.own, own)
         placed.read_sums(self.sums, partners)
         result = own * values - partners
         return np.asarray((rows.weight * result).sum(axis=0) if len(rows.weight) else result[0])
+
+
+def _places_in(position: IntArray, some: IntArray) -> slice | IntArray:
+    """Return where some of the cells are, as a slice where they are together."""
+    if some.size:
+        first, last = (int(at) for at in np.searchsorted(position, some[[0, -1]]))
+        if last - first == some.size - 1:
+            return slice(first, last + 1)
+    return np.searchsorted(position, some)

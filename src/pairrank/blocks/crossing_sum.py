@@ -1,4 +1,4 @@
-"""Pair sums over queries that cross blocks: summaries of blocks, merged, then one table."""
+"""Sums over queries that cross blocks: each block sends moments, and all get one table back."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal, Squares, Tubes
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_boxes import BoxedLevels
-from pairrank.blocks.crossing_cells import CellsOfLevels
-from pairrank.blocks.crossing_parts import OwnRows, Part, rows_at
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing_cells import CellsOfLevels, Extent
+from pairrank.blocks.crossing_queries import MomentQuery, OwnRows, Part
 from pairrank.blocks.crossing_squares import SquaredResiduals
 from pairrank.pair_sums._bound import as_scores, no_curvature
 from pairrank.pair_sums.plan import check_eps
@@ -22,7 +21,9 @@ from pairrank.pair_sums.plan import check_eps
 Parts = dict[int, Any]
 
 
-def crossing_sum(loss: PairLoss, queries: tuple[MomentQuery, ...], eps: float = 1e-6) -> BlockedSum:
+def crossing_sum(
+    loss: PairLoss, queries: tuple[MomentQuery, ...], eps: float = 1e-6
+) -> CrossingSum:
     """Return the sum of a loss over the preferences of queries that cross blocks.
 
     Parameters
@@ -36,7 +37,7 @@ def crossing_sum(loss: PairLoss, queries: tuple[MomentQuery, ...], eps: float = 
 
     Returns
     -------
-    BlockedSum
+    CrossingSum
 
     Raises
     ------
@@ -45,9 +46,9 @@ def crossing_sum(loss: PairLoss, queries: tuple[MomentQuery, ...], eps: float = 
     """
     check_eps(eps)
     if isinstance(loss.family, Squares):
-        return BlockedSum([SquaredResiduals()], None, loss.smooth)
-    parts = [_by_moments(loss, query, eps) for query in queries]
-    return BlockedSum(parts, np.array([each.query for each in queries], np.int64), loss.smooth)
+        return CrossingSum({0: SquaredResiduals()}, None)
+    parts = {at: _by_moments(loss, query, eps) for at, query in enumerate(queries)}
+    return CrossingSum(parts, np.array([each.query for each in queries], np.int64), loss.smooth)
 
 
 def _by_moments(loss: PairLoss, query: MomentQuery, eps: float) -> Part:
@@ -60,39 +61,60 @@ def _by_moments(loss: PairLoss, query: MomentQuery, eps: float) -> Part:
     return BoxedLevels(family, query, eps)
 
 
-class BlockedSum:
-    """A loss over crossing queries, cut into summary, merge and finish.
+@dataclass(frozen=True, eq=False)
+class _ByQuery:
+    """Parts by number: part k has the query numbers[k]; None: the only part has all queries.
 
-    Part k has the query numbers[k]; other queries have no pair. `numbers` is None where one part
-    has all queries. A summary has what other blocks must know of a block's rows, by part. It is
-    small and holds no scores, so that it is sent to every block.
+    Other queries have no pair. What is sent is small and holds no scores.
     """
 
-    def __init__(self, parts: list[Part], numbers: NDArray[np.int64] | None, smooth: bool) -> None:
-        self.parts, self.numbers, self.smooth = parts, numbers, smooth
+    parts: Parts
+    numbers: NDArray[np.int64] | None
+    smooth: bool = True
 
-    def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Parts:
+    def _rows(
+        self, scores: FloatArray, layout: BlockLayout, values: FloatArray | None
+    ) -> Iterator[tuple[int, slice, OwnRows]]:
+        """Yield the number, the places and the rows of each part in a block."""
+        scores = as_scores(scores, layout.rows.size)
+        if self.numbers is None:
+            if layout.rows.size:
+                yield 0, slice(None), _rows_at(layout, scores, slice(None), layout.start, values)
+            return
+        at = np.searchsorted(self.numbers, layout.query)
+        for place in np.flatnonzero(np.isin(layout.query, self.numbers)).tolist():
+            start = layout.start[place : place + 2]
+            own = slice(*start.tolist())
+            yield int(at[place]), own, _rows_at(layout, scores, own, start - own.start, values)
+
+
+class CrossingSum(_ByQuery):
+    """A loss over crossing queries, or a product with its Hessian, in summary, merge and finish."""
+
+    def summary(
+        self, scores: FloatArray, layout: BlockLayout, values: FloatArray | None = None
+    ) -> Parts:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
-        return {
-            k: self.parts[k].summary(index, rows)
-            for k, _, rows in _rows_of(self.numbers, scores, layout)
-        }
+        rows = self._rows(scores, layout, values)
+        return {k: self.parts[k].summary(own) for k, _, own in rows}
 
-    def finish(self, merged: Parts) -> BlockedTable:
-        """Return value, errors and gradients from the merged summary of all blocks."""
+    def finish(self, merged: Parts) -> CrossingTable:
+        """Return what gives each row its entry, from the merged summary of all blocks."""
         tables = {k: self.parts[k].finish(each) for k, each in sorted(merged.items())}
-        return BlockedTable(
-            self.numbers,
-            tables,
-            self.smooth,
-            float(sum(each.value for each in tables.values())),
-            float(sum(each.error for each in tables.values())),
-            float(sum(each.gradient_error for each in tables.values())),
-        )
+        return CrossingTable(tables, self.numbers, self.smooth)
+
+    def placed(self, scores: FloatArray) -> CrossingSum:
+        """Return the same sum with cells for scores like these, centred by query for labels."""
+        extent = Extent.of(scores)
+        parts = {
+            k: part.placed(extent) if isinstance(part, CellsOfLevels) else part
+            for k, part in self.parts.items()
+        }
+        return CrossingSum(parts, self.numbers, self.smooth)
 
     def sharpen(self) -> bool:
         """Sharpen every part; False if none can be sharpened."""
-        return any([part.sharpen() for part in self.parts])
+        return any([part.sharpen() for part in self.parts.values()])
 
 
 def merged_summaries(first: Parts, second: Parts) -> Parts:
@@ -102,88 +124,58 @@ def merged_summaries(first: Parts, second: Parts) -> Parts:
     return first
 
 
-def _rows_of(
-    numbers: NDArray[np.int64] | None, scores: FloatArray, layout: BlockLayout
-) -> Iterator[tuple[int, slice, OwnRows]]:
-    """Yield the number, the places and the rows of each part in a block."""
-    scores = as_scores(scores, layout.rows.size)
-    if numbers is None:
-        every = slice(0, layout.rows.size)
-        if layout.rows.size:
-            yield 0, every, rows_at(layout, scores, every)
-        return
-    at = np.searchsorted(numbers, layout.query)
-    known = np.isin(layout.query, numbers)
-    for place in np.flatnonzero(known):
-        own = slice(int(layout.start[place]), int(layout.start[place + 1]))
-        yield int(at[place]), own, rows_at(layout, scores, own)
+class CrossingTable(_ByQuery):
+    """A merged sum over crossing queries at some scores, or a product; sent to every block."""
 
+    @property
+    def value(self) -> float:
+        """The sum; 0 of a product."""
+        return self._total("value")
 
-@dataclass(frozen=True, eq=False)
-class BlockedTable:
-    """A merged pair sum over crossing queries at some scores; sent to every block."""
+    @property
+    def error(self) -> float:
+        """Bound on the error of the value."""
+        return self._total("error")
 
-    numbers: NDArray[np.int64] | None
-    parts: Parts
-    smooth: bool
-    value: float
-    error: float
-    gradient_error: float
+    @property
+    def gradient_error(self) -> float:
+        """Bound on the sum over rows of the errors of the gradients."""
+        return self._total("gradient_error")
 
-    def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
-        """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
+    def _total(self, name: str) -> float:
+        return float(sum(getattr(each, name, 0.0) for each in self.parts.values()))
+
+    def entries(
+        self, scores: FloatArray, layout: BlockLayout, values: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the gradients or products of a block's crossing rows, (n_crossing,)."""
         result = np.zeros(layout.rows.size)
-        for k, places, rows in _rows_of(self.numbers, scores, layout):
-            result[places] = self.parts[k].gradient(index, rows)
+        for k, places, rows in self._rows(scores, layout, values):
+            result[places] = self.parts[k].entries(rows)
         return result
 
-    def curvature(self) -> BlockedCurvature:
+    def curvature(self) -> CrossingSum:
         """Return the Hessian at these scores, of a smooth loss."""
         if not self.smooth:
             no_curvature()
-        return BlockedCurvature(
-            self.numbers, {k: each.curvature() for k, each in self.parts.items()}
-        )
+        parts = {k: each.curvature() for k, each in self.parts.items()}
+        return CrossingSum(parts, self.numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class BlockedCurvature:
-    """The Hessian by the scores; a product takes two passes."""
-
-    numbers: NDArray[np.int64] | None
-    parts: Parts
-
-    def summary(
-        self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
-    ) -> Parts:
-        """Return what other blocks must know of a block's values at its crossing rows."""
-        values = as_scores(values, layout.rows.size)
-        return {
-            k: self.parts[k].summary(index, rows, np.ascontiguousarray(values[places]))
-            for k, places, rows in _rows_of(self.numbers, scores, layout)
-        }
-
-    def finish(self, merged: Parts) -> BlockedProduct:
-        """Return what gives each row its entry of the product."""
-        return BlockedProduct(
-            self.numbers, {k: self.parts[k].finish(each) for k, each in merged.items()}
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class BlockedProduct:
-    """The Hessian times a vector, merged; sent to every block."""
-
-    numbers: NDArray[np.int64] | None
-    parts: Parts
-
-    def product(
-        self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
-    ) -> FloatArray:
-        """Return the products of a block's crossing rows, (n_crossing,)."""
-        values = as_scores(values, layout.rows.size)
-        result = np.zeros(values.size)
-        for k, places, rows in _rows_of(self.numbers, scores, layout):
-            own = np.ascontiguousarray(values[places])
-            result[places] = self.parts[k].product(index, rows, own)
-        return result
+def _rows_at(
+    layout: BlockLayout,
+    scores: FloatArray,
+    places: slice,
+    start: NDArray[np.int64],
+    values: FloatArray | None,
+) -> OwnRows:
+    """Return the crossing rows of a block at some places among them."""
+    return OwnRows(
+        np.ascontiguousarray(scores[places]),
+        start,
+        layout.query,
+        layout.level[places] if layout.level.size else layout.level,
+        layout.label[places] if layout.label.size else layout.label,
+        layout.weight[:, places],
+        None if values is None else np.ascontiguousarray(values[places]),
+    )

@@ -32,28 +32,26 @@ class DifferenceLayout(BlockLayout):
 
 
 class LabelSums(NamedTuple):
-    """Counts and labels of queries in some blocks; arrays are by query, ascending."""
+    """Counts of crossing queries in some blocks; arrays are by query, ascending."""
 
     query: NDArray[np.int32]
     n_rows: NDArray[np.int64]
     n_blocks: NDArray[np.int64]
     weight: FloatArray
-    mean: FloatArray
-    """Weighted means of the targets, (n_queries, n_targets)."""
-    square: FloatArray
-    """Weighted squares about the mean, (n_queries, n_targets)."""
     base: FloatArray
     """The targets of one row, (n_queries, n_targets)."""
 
 
-class WholeSums(NamedTuple):
-    """What a block reports of its whole queries."""
+class Report(NamedTuple):
+    """What a block reports of its whole queries, and of the crossing ones."""
 
     n_pairs: int
     n_queries: int
     weight: float
     square: FloatArray
     """Weighted squares of the targets about the means of queries, (n_targets,)."""
+    crossing: FloatArray
+    """Weighted sums of targets less `base`, and of their squares, (2, n_crossing, n_targets)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +99,6 @@ class PreparedDifferences:
         )
 
     @property
-    def n_partial_queries(self) -> int:
-        """The number of blocks that each crossing query has rows in, summed."""
-        totals = self.plan.totals
-        return 0 if totals is None else int(totals.n_blocks.sum())
-
-    @property
     def size(self) -> float:
         """The mean weight of a query."""
         return self.row_weight / self.n_queries
@@ -122,32 +114,35 @@ def prepare_differences(
     """
     _require_numbers(catalog)
     plan = DifferencePlan(catalog.crossing, int(catalog.has_weight), mean_cost, target)
-    n_pairs, n_queries, squares, weights, crossing = 0, 0, [], [], None
+    n_pairs, n_queries, weights, crossing = 0, 0, [], None
     if catalog.n_crossing:
         totals = merge_label_sums(passes.prepare(sum_crossing_labels, plan))
-        n_pairs = int((totals.n_rows**2).sum())
-        n_queries = totals.query.size
-        squares, weights = [totals.square.sum(axis=0)], [float(totals.weight.sum())]
+        n_pairs, n_queries = int((totals.n_rows**2).sum()), totals.query.size
+        weights = [float(totals.weight.sum())]
         plan = replace(plan, totals=totals)
         crossing = _crossing_queries(plan, totals)
         if not isinstance(loss.family, Squares):
             require_few_tables(crossing, 1, catalog)
     reports = passes.prepare(lay_out_differences, plan)
-    squares = [*squares, *(each.square for each in reports)]
-    if not any(each.any() for each in squares):
+    square = np.sum([report.square for report in reports], axis=0)
+    if plan.totals is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            first, second = np.sum([report.crossing for report in reports], axis=0)
+            about_mean = second - first * first / plan.totals.weight[:, None]
+            square = square + about_mean.sum(axis=0)
+    if not square.any():
         labels = np.zeros(1) if catalog.labels is None else catalog.labels[:1]
         raise no_pairs(catalog.n_kept, catalog.n_queries, labels)
-    square = np.sum(squares, axis=0)
     if not np.isfinite(square).all():
         raise PairrankError("the squares of y overflow: scale the labels down")
     return PreparedDifferences(
         catalog=catalog,
         plan=plan,
         n_targets=square.size,
-        n_pairs=n_pairs + sum(each.n_pairs for each in reports),
+        n_pairs=n_pairs + sum(report.n_pairs for report in reports),
         n_ties=None,
-        row_weight=math.fsum([*weights, *(each.weight for each in reports)]),
-        n_queries=n_queries + sum(each.n_queries for each in reports),
+        row_weight=math.fsum([*weights, *(report.weight for report in reports)]),
+        n_queries=n_queries + sum(report.n_queries for report in reports),
         square=square,
         crossing=crossing,
     )
@@ -164,67 +159,50 @@ def _require_numbers(catalog: Catalog) -> None:
 def sum_crossing_labels(
     index: int, block: RowBlock, plan: DifferencePlan
 ) -> tuple[None, LabelSums]:
-    """Return no state, and the counts and labels of a block's crossing queries."""
+    """Return no state, and the counts of a block's crossing queries."""
     rows = split_rows(block, plan.crossing)
-    targets = _targets(block)[rows.places]
-    query, first, of_row = np.unique(rows.query, return_index=True, return_inverse=True)
     weight = crossing_weights(block, rows.places, plan.n_weights)
-    by_row = weight[0] if len(weight) else np.ones(of_row.size)
-    total: FloatArray = np.bincount(of_row, by_row, query.size).astype(np.float64)
-    base = targets[first]
-    off = targets - base[of_row]
-    mean = _summed(of_row, by_row, off, query.size) / total[:, None]
-    off -= mean[of_row]
-    with np.errstate(over="ignore"):
-        squares = off * off
+    by_row = weight[0] if len(weight) else np.ones(rows.places.size)
+    query, start = rows.starts
     return None, LabelSums(
-        query=query.astype(np.int32),
-        n_rows=np.bincount(of_row, minlength=query.size),
+        query=query,
+        n_rows=np.diff(start),
         n_blocks=np.ones(query.size, dtype=np.int64),
-        weight=total,
-        mean=base + mean,
-        square=_summed(of_row, by_row, squares, query.size),
-        base=base,
+        weight=np.add.reduceat(by_row, start[:-1]),
+        base=_targets(block)[rows.places[start[:-1]]],
     )
 
 
 def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
-    """Return the sums of all blocks together; the bases are those of the first blocks."""
-    query = np.concatenate([part.query for part in parts])
-    distinct, first, of_part = np.unique(query, return_index=True, return_inverse=True)
-    joined = LabelSums(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    weight: FloatArray = np.bincount(of_part, joined.weight, distinct.size).astype(np.float64)
-    base = joined.base[first]
-    off = joined.mean - base[of_part]
-    mean = _summed(of_part, joined.weight, off, distinct.size) / weight[:, None]
-    off -= mean[of_part]
-    with np.errstate(over="ignore"):
-        between = joined.weight[:, None] * off * off
-    square = _summed(of_part, np.ones(of_part.size), joined.square + between, distinct.size)
+    """Return the counts of all blocks together; the bases are those of the first blocks."""
+    joined = LabelSums(*map(np.concatenate, zip(*parts, strict=True)))
+    distinct, first, of_part = np.unique(joined.query, return_index=True, return_inverse=True)
     return LabelSums(
         query=distinct,
-        n_rows=np.bincount(of_part, joined.n_rows, distinct.size).astype(np.int64),
-        n_blocks=np.bincount(of_part, minlength=distinct.size),
-        weight=weight,
-        mean=base + mean,
-        square=square,
-        base=base,
+        n_rows=np.bincount(of_part, joined.n_rows).astype(np.int64),
+        n_blocks=np.bincount(of_part),
+        weight=np.bincount(of_part, joined.weight).astype(np.float64),
+        base=joined.base[first],
     )
 
 
 def lay_out_differences(
     index: int, block: RowBlock, plan: DifferencePlan
-) -> tuple[DifferenceLayout, WholeSums]:
+) -> tuple[DifferenceLayout, Report]:
     """Return a block's layout and its report."""
     rows, targets = split_rows(block, plan.crossing), _targets(block)
     whole, report = _whole(block, rows.of_whole, targets, plan)
     weight = crossing_weights(block, rows.places, plan.n_weights)
     if plan.totals is not None:
+        totals, by_row = plan.totals, weight[0] if len(weight) else np.ones(rows.places.size)
         targets = targets.copy()
-        targets[rows.places] -= plan.totals.base[rows.query]
+        targets[rows.places] -= totals.base[rows.query]
+        with np.errstate(over="ignore"):
+            powers = targets[rows.places], targets[rows.places] ** 2
+        sums = [_summed(rows.query, by_row, each, totals.query.size) for each in powers]
+        report = report._replace(crossing=np.array(sums))
         if plan.mean_cost:
-            by_row = weight[0] if len(weight) else np.ones(rows.places.size)
-            weight = (2.0 * by_row / plan.totals.weight[rows.query])[None]
+            weight = (2.0 * by_row / totals.weight[rows.query])[None]
     query, start = rows.starts
     layout = DifferenceLayout(
         n_rows=len(targets),
@@ -242,11 +220,11 @@ def lay_out_differences(
 
 def _whole(
     block: RowBlock, of_whole: NDArray[np.bool_], targets: FloatArray, plan: DifferencePlan
-) -> tuple[Differences | None, WholeSums]:
+) -> tuple[Differences | None, Report]:
     """Return the differences of a block's whole queries, scaled, and their totals."""
     n_targets = targets.shape[1]
     if not of_whole.any():
-        return None, WholeSums(0, 0, 0.0, np.zeros(n_targets))
+        return None, Report(0, 0, 0.0, np.zeros(n_targets), _NO_SUMS)
     weight = block.sample_weight
     if not of_whole.all():
         weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
@@ -259,8 +237,8 @@ def _whole(
         with np.errstate(over="ignore"):
             square[at] = by_row @ (centred * centred)
     totals = differences.query_weight
-    report = WholeSums(
-        differences.n_pairs, int(np.count_nonzero(totals)), float(totals.sum()), square
+    report = Report(
+        differences.n_pairs, int(np.count_nonzero(totals)), float(totals.sum()), square, _NO_SUMS
     )
     if plan.mean_cost:
         total = np.where(totals > 0, 2.0, 0.0)
@@ -271,16 +249,15 @@ def _whole(
 def _crossing_queries(plan: DifferencePlan, totals: LabelSums) -> tuple[MomentQuery, ...]:
     """Return the crossing queries, whose residuals travel as moments."""
     none = np.empty(0, dtype=np.int32)
-    counts = zip(totals.query, totals.n_rows, totals.n_blocks, totals.weight, strict=True)
+    counts = zip(totals.query, totals.n_blocks, totals.weight, strict=True)
     return tuple(
         MomentQuery(
             int(query),
-            int(n_rows),
             int(n_blocks),
             none,
             scale=0.5 if plan.mean_cost else 1.0 / float(weight),
         )
-        for query, n_rows, n_blocks, weight in counts
+        for query, n_blocks, weight in counts
     )
 
 
@@ -290,8 +267,11 @@ def _targets(block: RowBlock) -> FloatArray:
     return np.asarray(block.y, dtype=np.float64).reshape(len(block.y), -1)
 
 
+_NO_SUMS = np.zeros((2, 0, 0))
+
+
 def _summed(
-    of_row: NDArray[np.intp], weight: FloatArray, values: FloatArray, size: int
+    of_row: NDArray[np.int32], weight: FloatArray, values: FloatArray, size: int
 ) -> FloatArray:
     """Return the weighted sums of each column of `values` by group, (size, n_columns)."""
     with np.errstate(over="ignore", invalid="ignore"):

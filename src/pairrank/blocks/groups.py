@@ -50,34 +50,26 @@ def group_rows(
     """
     distinct, level = level_codes(labels)
     n_keys = int(query.max(initial=-1) + 1) * distinct.size
+    keys, key = np.arange(n_keys), query.astype(np.int64) * distinct.size + level
     if n_keys > max(_FEW_KEYS, query.size):
-        counts = np.ones(query.size, dtype=np.int64)
-        winners, losers = (counts, counts) if not len(weight) else _positive(weight)
-        groups = _summed(CrossingGroups(query, labels, counts, winners, losers, counts, weight))
-        return groups._replace(n_blocks=np.ones(groups.query.size, dtype=np.int64))
-    key: Any = level
-    if n_keys > distinct.size:
-        key = query.astype(np.int64) * distinct.size + level
-    counts = np.bincount(key, minlength=n_keys)
-    kept = np.flatnonzero(counts)
-    winners, losers = counts, counts
+        keys, key = np.unique(key, return_inverse=True)
+    counts = np.bincount(key, minlength=keys.size)
+    kept, winners, losers = np.flatnonzero(counts), counts, counts
     if len(weight):
-        winners, losers = (np.bincount(key[side > 0], minlength=n_keys) for side in weight[[0, -1]])
-    totals = [np.bincount(key, side, n_keys)[kept] for side in weight]
+        winners, losers = (
+            np.bincount(key[side > 0], minlength=keys.size) for side in weight[[0, -1]]
+        )
+    totals = [np.bincount(key, side, keys.size)[kept] for side in weight]
+    keys = keys[kept]
     return CrossingGroups(
-        query=(kept // distinct.size).astype(np.int32),
-        label=distinct[kept % distinct.size],
+        query=(keys // distinct.size).astype(np.int32),
+        label=distinct[keys % distinct.size],
         n_rows=counts[kept],
         n_winners=winners[kept],
         n_losers=losers[kept],
         n_blocks=np.ones(kept.size, dtype=np.int64),
         weight=np.array(totals, dtype=np.float64).reshape(len(weight), kept.size),
     )
-
-
-def _positive(weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return 1 for rows of positive weight as winners, and as losers, else 0."""
-    return (weight[0] > 0).astype(np.int64), (weight[-1] > 0).astype(np.int64)
 
 
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
@@ -121,13 +113,11 @@ def moment_queries(
     queries = []
     for query in np.flatnonzero(levels.query_pair_weight > 0.0).tolist():
         first, stop = levels.query_group[query : query + 2].tolist()
-        n_rows, n_blocks = int(groups.n_rows[first:stop].sum()), int(groups.n_blocks[first])
+        n_blocks = int(groups.n_blocks[first])
         edges = levels.edges
         if edges is not None:
             edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
-        queries.append(
-            MomentQuery(query, n_rows, n_blocks, ranks[first:stop], edges, float(scale[query]))
-        )
+        queries.append(MomentQuery(query, n_blocks, ranks[first:stop], edges, float(scale[query])))
     return tuple(queries)
 
 

@@ -12,13 +12,39 @@ from scipy import sparse
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.hull_layout import HullLayout, PreparedHull
-from pairrank.blocks.smoothed_rows import smoothed_rows
 from pairrank.compiled import smoothed_limits as compiled
-from pairrank.objective.row_blocks import block_rows, cut
+from pairrank.objective.normal_equations import block_rows, cut
 from pairrank.solvers.smoothed_limits import SmoothedSums
 
 _TOTALS = 10
 """Totals by group: curvature 3, multipliers 2, squares 3, drifts 2."""
+
+
+class SmoothedRows(NamedTuple):
+    """Rows of cost 1; sides are lower, then upper limits, (2, n). 0 where there is no limit."""
+
+    value: FloatArray
+    """The smoothed cost, (n,)."""
+    multipliers: FloatArray
+    """The derivatives of the value by U - s and by s - L."""
+    sides: FloatArray
+    """The multipliers' derivatives; see `pairrank.solvers.limit_system.LimitSystem`."""
+    cross: FloatArray
+    drift: FloatArray
+    """The multipliers' derivatives by the width."""
+
+
+def smoothed_rows(below: FloatArray, above: FloatArray, width: float) -> SmoothedRows:
+    r"""Return the least of y^2 - mu log(y - (U - s)) - mu log(y - (s - L)) over y, by row.
+
+    `below` is U - s and `above` is s - L, -inf where there is no limit; `width` is mu. At the
+    minimum 2 y = beta + alpha for the multipliers beta = mu/(y - below) and alpha = mu/(y - above).
+    With M the larger distance and h half of their difference, the smaller margin u = y - M is the
+    root of (M + u) u (u + 2 h) = mu (u + h), so that small margins keep their digits. O(n).
+    """
+    out = np.empty((8, below.size))
+    compiled.smooth_rows(below, above, width, out)
+    return SmoothedRows(out[0], out[1:3], out[3:5], out[5], out[6:])
 
 
 class HullAsked(NamedTuple):
@@ -26,17 +52,10 @@ class HullAsked(NamedTuple):
 
     weights: FloatArray
     limits: FloatArray
-    """(2, n_groups) of the block's own classes and of all crossing ones; infinite if open."""
+    """(2, n_groups) of all classes; infinite if open."""
     width: float
     nu: float
     origin: FloatArray | None
-    first: NDArray[np.int64]
-
-    def of_block(self, index: int) -> HullAsked:
-        """Return the limits of this block's own classes, and of all crossing ones."""
-        own = self.limits[:, self.first[index] : self.first[index + 1]]
-        crossing = self.limits[:, self.first[-1] :]
-        return self._replace(limits=np.hstack((own, crossing)), first=self.first[index : index + 1])
 
 
 class HullSums(NamedTuple):
@@ -54,17 +73,13 @@ class HullSums(NamedTuple):
 
 def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullSums:
     """Return the sums of a block; O(n_rows n_features^2)."""
-    if asked.first.size > 1:  # passes may send every block all limits
-        asked = asked.of_block(index)
     d = X.shape[1]
     starts = np.flatnonzero(np.diff(layout.group, prepend=-1))
     group = layout.group[starts]
     of_row = np.repeat(np.arange(group.size), np.diff(np.append(starts, layout.group.size)))
     limits = asked.limits[:, group]
-    own = group < layout.n_own
-    numbers = np.where(own, asked.first[0] + group, group - layout.n_own + _CROSSING)
     result = HullSums(
-        np.zeros(2), np.zeros((d, d)), np.zeros(d), numbers, np.zeros((group.size, 4 * d + _TOTALS))
+        np.zeros(2), np.zeros((d, d)), np.zeros(d), group, np.zeros((group.size, 4 * d + _TOTALS))
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for part in cut(slice(0, of_row.size), min(_ROWS, block_rows(d))):
@@ -75,8 +90,6 @@ def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullS
 
 _ROWS = 2048
 """So many rows and their multipliers are in the processor's cache together."""
-_CROSSING = np.int64(1) << 40
-"""Crossing classes are numbered from here, so that they come after all others."""
 
 
 def merge_hull_sums(first: HullSums, second: HullSums) -> HullSums:
@@ -161,13 +174,12 @@ class HullProblem:
 
     def at(self, weights: FloatArray, limits: FloatArray, width: float) -> SmoothedSums:
         """Return the sums over all rows: one pass."""
-        d, n_own = self.n_features, int(self.prepared.first[-1])
+        d = self.n_features
         open_limits = np.where(self.bounded, limits, [[-np.inf], [np.inf]])
-        asked = HullAsked(weights, open_limits, width, self.nu, self.origin, self.prepared.first)
+        asked = HullAsked(weights, open_limits, width, self.nu, self.origin)
         found = self.passes.reduce(hull_sums, asked, merge_hull_sums)
-        number = np.where(found.group < _CROSSING, found.group, found.group - _CROSSING + n_own)
         full = np.zeros((self.n_groups, 4 * d + _TOTALS))
-        full[number] = found.by_group
+        full[found.group] = found.by_group
         by_side = full[:, : 4 * d].reshape(self.n_groups, 4, d).transpose(1, 0, 2)
         totals = full[:, 4 * d :].T
         return SmoothedSums(

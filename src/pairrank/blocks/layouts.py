@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock, chosen_of
+from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
 from pairrank.blocks.crossing_queries import (
     MomentQuery,
@@ -52,15 +52,14 @@ class LayoutPlan:
 
 
 class Report(NamedTuple):
-    """What a block reports of its layout."""
+    """What a block reports of its whole queries."""
 
-    n_pairs: int
-    """The pairs of its whole queries."""
-    pair_weight: float
+    n_ties: int = 0
+    n_pairs: int = 0
+    pair_weight: float = 0.0
     """Their weight in T."""
-    layout_weight: float
+    layout_weight: float = 0.0
     """Their weight as scaled by the layout."""
-    n_ties: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,26 +168,26 @@ def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None,
     rows = split_rows(block, plan.crossing)
     assert block.y is not None
     weight = crossing_weights(block, rows.places, plan.n_weights)
-    return None, group_rows(rows.query, block.y[rows.chosen], weight)
+    return None, group_rows(rows.query, block.y[rows.places], weight)
 
 
 def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
     """Return a block's layout and its report."""
     assert block.y is not None
     rows = split_rows(block, plan.crossing)
-    whole = _whole_levels(block, rows.of_whole, plan)
+    whole, report = _whole_levels(block, rows.of_whole, plan)
     query, start = rows.starts
     layout = BlockLayout(
         n_rows=int(block.y.size),
-        whole=whole.preferences,
+        whole=whole,
         rows=rows.places,
         query=query,
         start=start,
-        level=level_ranks(block.y[rows.chosen], plan.labels),
+        level=level_ranks(block.y[rows.places], plan.labels),
         label=np.empty(0),
         weight=crossing_weights(block, rows.places, plan.n_weights),
     )
-    return layout, Report(*whole[1:])
+    return layout, report
 
 
 def level_ranks(labels: NDArray[Any], known: NDArray[Any] | None) -> NDArray[np.int32]:
@@ -207,11 +206,6 @@ class SplitRows(NamedTuple):
     """Kept rows of crossing queries, query by query."""
     query: NDArray[np.int32]
     """The number of each such row's query among the crossing queries, ascending."""
-
-    @property
-    def chosen(self) -> slice | NDArray[np.int32]:
-        """The same places, as a slice, which copies nothing, if they are all rows in order."""
-        return chosen_of(self.places, self.of_whole.size)
 
     @property
     def starts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -246,28 +240,20 @@ def crossing_weights(block: RowBlock, places: NDArray[np.int32], n_weights: int)
     return np.array([np.asarray(side, dtype=np.float64)[places] for side in sides])
 
 
-class _Whole(NamedTuple):
-    """The preferences of a block's whole queries, and the fields of its report."""
-
-    preferences: Levels | Pairs | None
-    n_pairs: int = 0
-    pair_weight: float = 0.0
-    layout_weight: float = 0.0
-    n_ties: int = 0
-
-
-def _whole_levels(block: RowBlock, of_whole: NDArray[np.bool_], plan: LayoutPlan) -> _Whole:
+def _whole_levels(
+    block: RowBlock, of_whole: NDArray[np.bool_], plan: LayoutPlan
+) -> tuple[Levels | Pairs | None, Report]:
+    """Return the preferences of a block's whole queries, if there are any, and its report."""
     assert block.y is not None
     if not of_whole.any():
-        return _Whole(None)
+        return None, Report()
     graph = present_graph(plan.graph, block.y[of_whole])
     if graph is None:
         query_of = np.zeros(block.y.size, np.int32)
         if block.qid is not None:
             query_of = query_codes(block.qid)[1]
         unweighted = np.empty((0, int(np.count_nonzero(of_whole))))
-        counted = group_rows(query_of[of_whole], block.y[of_whole], unweighted)
-        return _Whole(None, n_ties=counted.n_ties)
+        return None, Report(group_rows(query_of[of_whole], block.y[of_whole], unweighted).n_ties)
     weight = block.sample_weight
     if not of_whole.all():
         weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
@@ -282,12 +268,12 @@ def _whole_levels(block: RowBlock, of_whole: NDArray[np.bool_], plan: LayoutPlan
     sizes = np.diff(levels.group_start)
     n_ties = int((sizes * (sizes - 1) // 2).sum())
     if not levels.n_pairs:
-        return _Whole(None, n_ties=n_ties)
+        return None, Report(n_ties)
     if block.sample_weight is None:
         levels = replace(levels, weight=None)
     scaled = scaled_by(levels, plan.reduction, plan.query_share)
     preferences = scaled.compact() if plan.compacts else scaled
-    return _Whole(preferences, levels.n_pairs, levels.pair_weight, scaled.total_weight, n_ties)
+    return preferences, Report(n_ties, levels.n_pairs, levels.pair_weight, scaled.total_weight)
 
 
 def _warn_of_absent(graph: Any, catalog: Catalog) -> None:

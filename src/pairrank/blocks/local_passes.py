@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import itertools
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -10,7 +12,8 @@ from scipy import sparse
 
 from pairrank import threads
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.checking import Checked, Checks, digest_of
+from pairrank.blocks.checking import Checks, digest_of
+from pairrank.blocks.cutting import cut_again, cut_at_queries
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.memory_plan import MemoryPlan
 from pairrank.blocks.sources import Source
@@ -45,6 +48,14 @@ class Reading(NamedTuple):
 ReadingHook = Callable[[Reading], object]
 
 
+class _Seen(NamedTuple):
+    """What the first pass has found of a block of the source."""
+
+    number: int
+    n_rows: int
+    digest: int
+
+
 class LocalPasses:
     """Passes over the blocks of a source, in order; `Passes` on one machine.
 
@@ -69,7 +80,7 @@ class LocalPasses:
         self._row_bytes = STATE_BYTES if plan is None else HELD_BYTES
         self.n_passes = 0
         self._kept: list[KeptRows] = []
-        self._seen: list[tuple[int, int]] = []
+        self._seen: list[_Seen] = []
         self._states: list[Any] = []
         self._cached: list[Any] = []
         self._caches = True
@@ -103,19 +114,18 @@ class LocalPasses:
         self.cached_bytes, self.largest_block, self._caches = 0, 0, True
         n_rows = n_bytes = 0
         found = []
-        with self._pass(self.checks.read) as blocks:
-            for index, checked in enumerate(blocks):
-                self._seen.append((checked.number, digest_of(checked.rows.X)))
-                kept = KeptRows(checked.rows)
+        with self._pass(cut_at_queries(self._first())) as blocks:
+            for index, rows in enumerate(blocks):
+                kept = KeptRows(rows)
                 self._kept.append(kept)
-                self._refuse_reused_memory(checked)
-                self._cache(checked.rows.X)
+                self._cache(rows.X)
                 n_rows += kept.n_rows
                 n_bytes += kept.nbytes
                 self._count(n_rows, n_bytes)
                 self.plan.check()
-                with threads.blas_for(checked.rows.X):
-                    found.append(task(index, checked.rows, shared))
+                with threads.blas_for(rows.X):
+                    found.append(task(index, rows, shared))
+                del rows
         if not found:
             raise NoPairsError(f"{self.checks.source.name} has no rows: there is nothing to learn")
         return found
@@ -145,49 +155,66 @@ class LocalPasses:
         """
         states = self._states or [None] * self.n_blocks
         merged: Any = _NOTHING
-        with self._pass(self._again) as blocks:
-            for index, checked in enumerate(self._verified(blocks)):
-                part = task(index, checked.rows.X, states[index], shared)
+        with self._pass(self._again()) as blocks:
+            for index, rows in enumerate(blocks):
+                part = task(index, rows.X, states[index], shared)
                 merged = part if merged is _NOTHING else merge(merged, part)
+                del rows
         return merged
 
     @contextlib.contextmanager
-    def _pass(
-        self, read: Callable[[], Generator[Checked, None, None]]
-    ) -> Iterator[Iterator[Checked]]:
+    def _pass(self, blocks: Generator[RowBlock, None, None]) -> Iterator[Iterator[RowBlock]]:
         self.n_passes += 1
-        with contextlib.closing(read()) as blocks:
+        with contextlib.closing(blocks):
             yield reported(blocks, self.report, self.n_passes, self.n_blocks or None)
 
-    def _again(self) -> Generator[Checked, None, None]:
+    def _first(self) -> Generator[RowBlock, None, None]:
+        """Yield the blocks of the source in the first pass, and keep what later passes compare."""
+        with contextlib.closing(self.checks.read()) as blocks:
+            for number, rows in blocks:
+                self._seen.append(_Seen(number, rows.X.shape[0], digest_of(rows.X)))
+                self._refuse_reused_memory(rows.X)
+                yield rows
+                del rows
+
+    def _again(self) -> Generator[RowBlock, None, None]:
         """Yield the blocks of a later pass: those in memory, then those of the source.
 
         Scores are not kept for the second pass of crossing rows, because X' g needs X in any case.
         For 20 float32 features X w is a tenth of the processor time of a pass, and scores
         take 8 bytes per row: cached blocks save about as much time by the same memory.
         """
-        start = len(self._cached)
-        for X, (number, _) in zip(self._cached, self._seen, strict=False):
-            yield Checked(number, RowBlock(X))
-        if start < self.n_blocks:
-            yield from self.checks.read(self._seen[start][0], labelled=False, finite=False)
+        for X in self._cached:
+            yield RowBlock(X)
+        sizes = [kept.n_rows for kept in self._kept]
+        first, left = sum(sizes[: len(self._cached)]), sizes[len(self._cached) :]
+        ends = list(itertools.accumulate(seen.n_rows for seen in self._seen))
+        start = bisect.bisect_right(ends, first)
+        if left:
+            read = self._verified(start)
+            with contextlib.closing(read):
+                skipped = first - ends[start] + self._seen[start].n_rows
+                for X in cut_again(read, left, skipped):
+                    yield RowBlock(X)
+                    del X
 
-    def _verified(self, blocks: Iterator[Checked]) -> Iterator[Checked]:
-        """Yield the blocks of a later pass; raise a PairrankError at one that has changed.
+    def _verified(self, start: int) -> Generator[Any, None, None]:
+        """Yield X of the source's blocks; raise a PairrankError at one that has changed.
 
-        Equal digests show that the values are those that the first pass has found finite. They are
-        computed here, not by the reader, so that decoding goes on meanwhile.
+        Equal digests show that the values are those that the first pass has found finite.
         """
-        seen, n_cached = iter(self._seen), len(self._cached)
-        for place, checked in enumerate(blocks):
-            known = next(seen, None)
-            if place >= n_cached and known != (checked.number, digest_of(checked.rows.X)):
-                raise self._changed(checked.number)
-            yield checked
-            del checked
-        left = next(seen, None)
-        if left is not None:
-            raise self._changed(left[0])
+        seen = iter(self._seen[start:])
+        first = self._seen[start].number
+        with contextlib.closing(self.checks.read(first, labelled=False, finite=False)) as blocks:
+            for number, rows in blocks:
+                known, X = next(seen, None), rows.X
+                if known != (number, X.shape[0], digest_of(X)):
+                    raise self._changed(number)
+                del rows
+                yield X
+                del X
+        if (missing := next(seen, None)) is not None:
+            raise self._changed(missing.number)
 
     def _changed(self, number: int) -> PairrankError:
         return PairrankError(
@@ -195,18 +222,18 @@ class LocalPasses:
             "must stay the same during a fit (no new shuffle or augmentation in each pass)"
         )
 
-    def _refuse_reused_memory(self, checked: Checked) -> None:
+    def _refuse_reused_memory(self, X: Any) -> None:
         """Raise a PairrankError if a block has overwritten the one before, which stays in memory.
 
         Cached blocks are not compared with their digests in later passes.
         """
-        if not self._cached or len(self._cached) < len(self._seen) - 1:
+        if not self._caches or not self._cached:
             return
-        is_other = self._seen[-1][1] != self._seen[-2][1]
-        if is_other and _place_of(self._cached[-1]) == _place_of(checked.rows.X):
+        is_other = self._seen[-1].digest != self._seen[-2].digest
+        if is_other and _place_of(self._cached[-1]) == _place_of(X):
             raise PairrankError(
-                f"block {checked.number} of {self.checks.source.name} has overwritten the block "
-                "before: give each block an array of its own, such as a copy"
+                f"block {self._seen[-1].number} of {self.checks.source.name} has overwritten the "
+                "block before: give each block an array of its own, such as a copy"
             )
 
     def _cache(self, X: Any) -> None:
@@ -228,18 +255,18 @@ class LocalPasses:
 
 
 def reported(
-    blocks: Iterator[Checked],
+    blocks: Iterator[RowBlock],
     report: ReadingHook | None,
     number: int = 1,
     all_blocks: int | None = None,
-) -> Iterator[Checked]:
+) -> Iterator[RowBlock]:
     """Yield the blocks of a pass; report each after it was used."""
     n_rows = n_bytes = 0
-    for count, checked in enumerate(blocks, 1):
-        yield checked
-        n_rows += checked.rows.X.shape[0]
-        n_bytes += bytes_of(checked.rows.X)
-        del checked
+    for count, rows in enumerate(blocks, 1):
+        yield rows
+        n_rows += rows.X.shape[0]
+        n_bytes += bytes_of(rows.X)
+        del rows
         if report is not None:
             report(Reading(number, count, n_rows, n_bytes, all_blocks))
 

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from pairrank.blocks.local_passes import LocalPasses
 
 IN_FLIGHT = 3
 """So many blocks exist at a time: the one in use, the next one, and its columns as decoded."""
 INTERPRETER_BYTES = 4e8
 """The memory of Python, the libraries and the sampled rows of a fit, as measured."""
-
-
-class Planned(Protocol):
-    """Passes over blocks, as a plan sees them."""
-
-    planned_rows: int
-    state_bytes: int
-    """Of labels, queries, weights and layouts."""
-    largest_block: int
-    """The bytes of the largest X."""
-    cached_bytes: int
-    """Of the blocks that stay in memory."""
-
-    def drop_cached(self) -> None:
-        """Give up the last block that stays in memory."""
 
 
 class MemoryPlan:
@@ -35,9 +23,9 @@ class MemoryPlan:
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self._all: list[Planned] = []
+        self._all: list[LocalPasses] = []
 
-    def join(self, passes: Planned) -> None:
+    def join(self, passes: LocalPasses) -> None:
         """Add passes; the blocks of those that join first stay in memory first."""
         self._all.append(passes)
         self.check()

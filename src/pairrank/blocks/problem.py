@@ -10,23 +10,16 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_sum import crossing_sum
+from pairrank.blocks.crossing_sum import CrossingSum, CrossingTable, crossing_sum
 from pairrank.blocks.differences import PreparedDifferences, sampled_differences
 from pairrank.blocks.layouts import Prepared
 from pairrank.blocks.sampled import origin_of, rounding_of, sampled_levels
-from pairrank.blocks.tasks import (
-    Asked,
-    BlockHessian,
-    Summed,
-    add_gradients,
-    crossing_gradients,
-    evaluate_block,
-    merge_sums,
-)
+from pairrank.blocks.tasks import Asked, BlockHessian, Summed, summed
 from pairrank.exceptions import PairrankError
 from pairrank.objective import Problem, Total
 from pairrank.objective.pair_objective import ROUNDING
 from pairrank.pair_sums.profiles import LEAST_EPS
+from pairrank.preferences import Differences
 
 _PRECISION = 1e-12
 """The relative rounding error to expect of a value."""
@@ -144,7 +137,10 @@ class BlockSums:
 
     def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Total]:
         """Return the sums at some weights; `scores` are those of the first."""
-        problem, crossing = self.problem, self.crossing
+        problem = self.problem
+        known = [self._sampled(points[0]) if scores is None else scores]
+        known += map(self._sampled, points[1:])
+        crossing = () if self.crossing is None else tuple(map(self._placed, known))
         asked = Asked(
             problem.loss,
             problem.algorithm,
@@ -154,25 +150,31 @@ class BlockSums:
             crossing,
             points,
         )
-        sums = problem.passes.reduce(evaluate_block, asked, merge_sums)
-        if crossing is not None:
-            tables = [crossing.finish(each.summary) for each in sums]
-            parts = problem.passes.reduce(crossing_gradients, (asked, tables), add_gradients)
-            added = zip(sums, tables, parts, strict=True)
-            sums = [each.with_crossing(table, *part) for each, table, part in added]
+        found = summed(problem.passes, asked)
         self._is_first = False
-        self._has_error |= any(each.error or each.gradient_error for each in sums)
-        known = [scores, *[None] * (len(points) - 1)]
+        self._has_error |= any(each.error or each.gradient_error for each, _ in found)
         return [
-            self._total(each, asked._replace(points=(w,)), own)
-            for each, w, own in zip(sums, points, known, strict=True)
+            self._total(each, table, asked._replace(points=(w,)), own)
+            for (each, table), w, own in zip(found, points, known, strict=True)
         ]
 
-    def _total(self, found: Summed, asked: Asked, scores: FloatArray | None) -> Total:
+    def _sampled(self, w: FloatArray) -> FloatArray:
+        """Return the scores of the sampled rows."""
+        sample = self.problem.sample
+        return np.empty(0) if sample is None else sample.design.scores(w)
+
+    def _placed(self, scores: FloatArray) -> CrossingSum:
+        """Return the sum over crossing queries for scores such as those of the sampled rows."""
+        sample = self.problem.sample
+        if sample is not None and isinstance(sample.preferences, Differences):
+            scores = sample.preferences.centred(scores - sample.preferences.target)
+        assert self.crossing is not None
+        return self.crossing.placed(scores)
+
+    def _total(
+        self, found: Summed, table: CrossingTable | None, asked: Asked, scores: FloatArray
+    ) -> Total:
         problem, factor = self.problem, self.factor
-        if scores is None:
-            sample = problem.sample
-            scores = np.empty(0) if sample is None else sample.design.scores(asked.points[0])
         with np.errstate(over="ignore", invalid="ignore"):
             return Total(
                 value=np.inf if np.isnan(found.value) else factor * found.value,
@@ -181,13 +183,8 @@ class BlockSums:
                 score_norm=factor * float(np.sqrt(found.square)),
                 value_error=factor * found.error,
                 gradient_error=factor * found.gradient_error,
-                hessian=lambda _: BlockHessian(problem.passes, asked, factor, problem.penalty),
+                hessian=lambda: BlockHessian(problem.passes, asked, table, factor, problem.penalty),
             )
-
-    @property
-    def rounds(self) -> bool:
-        """Whether products with a Hessian may be rounded: no."""
-        return False
 
     def sharpen(self) -> bool:
         """Let the sums of all blocks take a smaller error; False where they are least."""

@@ -12,15 +12,20 @@ from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checks
 from pairrank.blocks.local_passes import LocalPasses, ReadingHook
-from pairrank.blocks.openers import MEMORY_LIMIT, Openers
-from pairrank.blocks.sources import FactorySource, MappedSource, Source
+from pairrank.blocks.memory_plan import INTERPRETER_BYTES
+from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, FactorySource, MappedSource, Source
 from pairrank.exceptions import InputTypeError, PairrankError
+from pairrank.io.rows import IN_BLOCKS
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 
-class RowBlocks(Openers):
+MEMORY_LIMIT = 1e9
+_LEAST_BLOCK = 1 << 16
+
+
+class RowBlocks:
     """Rows that need not fit into memory: blocks of rows, read again in each pass of a fit.
 
     `fit`, `predict` and `score` take it in place of X; it holds labels, queries and weights too. A
@@ -50,6 +55,9 @@ class RowBlocks(Openers):
 
     Notes
     -----
+    A fit cuts blocks where queries begin, so that a query crosses blocks only if its rows are not
+    together, or more than a block has; see the guide for what that costs and which losses it takes.
+
     Memory holds two blocks, about 12 bytes per row for the layout of queries and labels, and labels
     and weights in the narrowest type that holds them.
 
@@ -79,6 +87,116 @@ class RowBlocks(Openers):
         self._source, self.memory_limit = source, float(memory_limit)
         self._scaler: StandardScaler | None = None
         self._report: ReadingHook | None = None
+
+    @classmethod
+    def from_parquet(
+        cls,
+        data: Any,
+        *,
+        label: str | None = None,
+        qid: str | None = None,
+        weight: str | None = None,
+        winner_weight: str | None = None,
+        loser_weight: str | None = None,
+        features: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        drop_text: bool = False,
+        batch_rows: int | None = None,
+        dtype: Any = None,
+        filesystem: Any = None,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Self:
+        """Return blocks of Parquet files, of which only the columns needed are read.
+
+        Parameters
+        ----------
+        data : str, path-like, sequence of them, or pyarrow.dataset.Dataset
+            A file, a pattern such as "rows/\\*.parquet", a folder or files.
+        label, qid, weight, winner_weight, loser_weight : str, optional
+            The columns of labels, queries and row weights.
+        features : sequence of str, optional
+            The feature columns, in this order; None: all other columns.
+        drop : sequence of str
+            Columns that are not features.
+        drop_text : bool
+            Whether columns of text are left out as features; False refuses them.
+        batch_rows : int, optional
+            The rows of a block; None: 64 MiB of them, or less if `memory_limit` has little room.
+        dtype : float64 or float32, optional
+            The dtype of X; None: float32 if all features are, else float64.
+        filesystem : filesystem of pyarrow or fsspec, optional
+            Where the files are; None: on this machine, or where their URI says.
+        memory_limit : float
+            As in the constructor.
+
+        Returns
+        -------
+        RowBlocks
+
+        Raises
+        ------
+        FileAccessError
+            If there is no such file.
+        FileFormatError
+            If a file is not Parquet, or a column is unknown.
+        """
+        from pairrank.io.parquet_blocks import ParquetBlocks
+
+        _check_block_rows(batch_rows)
+        columns = (label, qid, weight, winner_weight, loser_weight)
+        source = ParquetBlocks(
+            data,
+            dict(zip(IN_BLOCKS, columns, strict=True)),
+            features=features,
+            drop=drop,
+            drop_text=drop_text,
+            batch_rows=batch_rows,
+            dtype=dtype,
+            filesystem=filesystem,
+            block_bytes=_block_bytes(memory_limit),
+        )
+        return cls._of(source, memory_limit)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+        batch_rows: int | None = None,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Self:
+        """Return blocks of anything with a shape and slices of rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+            Such as np.memmap, an array of zarr or h5py, ndarray or CSR.
+        y, qid, sample_weight, winner_weight, loser_weight : array of shape (n_rows,), optional
+            With slices too.
+        batch_rows : int, optional
+            The rows of a block; None: 64 MiB of them, or less if `memory_limit` has little room.
+        memory_limit : float
+            As in the constructor.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        _check_block_rows(batch_rows)
+        arrays = RowBlock(X, y, qid, sample_weight, winner_weight, loser_weight)
+        source = ArraySource(arrays, batch_rows, _block_bytes(memory_limit))
+        return cls._of(source, memory_limit)
+
+    @classmethod
+    def _of(cls, source: Source, memory_limit: float) -> Self:
+        blocks = cls.__new__(cls)
+        blocks._set(source, memory_limit)
+        return blocks
 
     def map(self, function: Callable[[Any], Any]) -> Self:
         """Return blocks whose X is `function(X)`; labels, queries and weights stay as they are.
@@ -118,28 +236,14 @@ class RowBlocks(Openers):
         standardized._scaler = scaler_of(self._source, self._report)
         return standardized
 
-    def raw(self) -> Self:
-        """Return the same blocks, not standardised: fitted weights are those of raw features.
-
-        Returns
-        -------
-        RowBlocks
-        """
+    def _raw(self) -> Self:
+        """Return the same blocks, not standardised: fitted weights are those of raw features."""
         blocks = copy.copy(self)
         blocks._scaler = None
         return blocks
 
-    def reporting(self, report: ReadingHook | None) -> Self:
-        """Return the same blocks; `report` is called with a `Reading` after each block of a pass.
-
-        Parameters
-        ----------
-        report : callable or None
-
-        Returns
-        -------
-        RowBlocks
-        """
+    def _reporting(self, report: ReadingHook | None) -> Self:
+        """Return the same blocks; `report` is called with a `Reading` after each block."""
         blocks = copy.copy(self)
         blocks._report = report
         return blocks
@@ -163,30 +267,18 @@ class RowBlocks(Openers):
         """The number of features, if it is known before blocks are read."""
         return self._source.n_features
 
-    def first_block(self) -> RowBlock:
-        """Return the first block that has rows, checked.
-
-        Returns
-        -------
-        RowBlock
-        """
+    def _first_block(self) -> RowBlock:
+        """Return the first block that has rows, checked."""
         with contextlib.closing(Checks(self._source).read()) as blocks:
-            for checked in blocks:
-                return checked.rows
+            for _, rows in blocks:
+                return rows
         raise PairrankError(f"{self._source.name} has no rows")
 
-    def passes(self, beside: LocalPasses | None = None) -> LocalPasses:
+    def _passes(self, beside: LocalPasses | None = None) -> LocalPasses:
         """Return new passes over the blocks.
 
-        Parameters
-        ----------
-        beside : LocalPasses, optional
-            Those of the training rows, where these are validation rows: one memory limit, that of
-            the training rows, holds for both.
-
-        Returns
-        -------
-        LocalPasses
+        `beside` are those of the training rows, where these are validation rows: one memory limit,
+        that of the training rows, holds for both.
         """
         plan = None if beside is None else beside.plan
         return LocalPasses(self._source, self.memory_limit, self._report, self._scaler, plan)
@@ -203,60 +295,23 @@ class RowBlocks(Openers):
 
         return labels_of(self._source, self._report)
 
-    def raw_coef(self, coef: FloatArray) -> FloatArray:
-        """Return the weights of raw features for those of the features that passes give.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n_features,)
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-        """
+    def _raw_coef(self, coef: FloatArray) -> FloatArray:
+        """Return the weights of raw features for those of the features that passes give."""
         return coef if self._scaler is None else coef / self._scaler.scale_
 
-    def own_coef(self, coef: FloatArray) -> FloatArray:
-        """Return the weights of the features that passes give for those of raw features.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n_features,)
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-        """
+    def _own_coef(self, coef: FloatArray) -> FloatArray:
+        """Return the weights of the features that passes give for those of raw features."""
         return coef if self._scaler is None else coef * self._scaler.scale_
 
-    def score_offset(self, coef: FloatArray) -> Any:
-        """Return how much raw rows score above the rows that passes give, for raw weights.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n_features,) or (n_targets, n_features)
-
-        Returns
-        -------
-        float or ndarray of shape (n_targets,)
-        """
+    def _score_offset(self, coef: FloatArray) -> Any:
+        """Return how much raw rows score above the rows that passes give, for raw weights."""
         mean = None if self._scaler is None else self._scaler.mean_
         return 0.0 if mean is None else coef @ mean
 
-    def scored(self, ranker: Any, *, labelled: bool = True) -> tuple[FloatArray, RowBlock]:
-        """Return the scores of raw rows by a fitted ranker, and their labels; reads them once.
+    def _scored(self, ranker: Any, *, labelled: bool = True) -> tuple[FloatArray, RowBlock]:
+        """Return the scores of raw rows by a fitted ranker, and all rows without X; one pass.
 
-        Parameters
-        ----------
-        ranker : ranker
-        labelled : bool
-            Whether to return labels, queries and weights too.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        rows : RowBlock
-            With X None.
+        Only if `labelled`, the rows have labels, queries and weights.
         """
         from pairrank.blocks.scoring import scored
 
@@ -276,3 +331,14 @@ def refuse_given(**given: Any) -> None:
             f"{' and '.join(names)} given twice: RowBlocks hold labels, queries and weights, so "
             "leave the argument out"
         )
+
+
+def _block_bytes(memory_limit: float) -> int:
+    """Return the bytes of X in a block, at most an eighth of the room for blocks."""
+    check_number(memory_limit, "memory_limit")
+    return max(_LEAST_BLOCK, int(min(BLOCK_BYTES, (memory_limit - INTERPRETER_BYTES) / 8)))
+
+
+def _check_block_rows(batch_rows: Any) -> None:
+    if batch_rows is not None:
+        check_number(batch_rows, "batch_rows", integer=True)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import RowBlock
-from pairrank.preferences._codes import counts_of, level_codes
+from pairrank.blocks.cutting import rows_at, stacked
+from pairrank.preferences._codes import level_codes
 
 _SPARE = 2.0
 """A block draws this many times an even share if it does not know its part of all rows."""
@@ -22,20 +22,6 @@ _LEAST_SHARE = 4
 """Of a rare label at least the even share of a label, divided by this, is drawn."""
 _ROWS_PER_LABEL = 8
 """Labels are drawn alike where the sample has fewer rows per label."""
-
-
-class Ranked(NamedTuple):
-    """The sorted distinct labels of rows, the place of each row's among them, and their rows."""
-
-    labels: NDArray[Any]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, y: NDArray[Any]) -> Ranked:
-        """Rank labels, (n_rows,)."""
-        labels, codes = level_codes(y)
-        return cls(labels, codes, counts_of(codes, labels.size))
 
 
 class DrawnRows(NamedTuple):
@@ -86,7 +72,6 @@ def draw_rows(
     n_blocks: int,
     of_rows: int,
     seed: int,
-    ranked: Ranked | None = None,
 ) -> DrawnRows:
     """Draw a block's share of a sample of about `n_rows` rows.
 
@@ -96,14 +81,15 @@ def draw_rows(
     the last one, so that all draw `n_rows` times the logarithm of their number.
     `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
     its identifier, so that blocks agree on it. Of a large query rows are drawn, more of rare labels
-    (as many labels as rows are drawn alike). `ranked` are all labels, if they are known. O(rows),
-    O(m log m) for real labels.
+    (as many labels as rows are drawn alike). O(rows), O(m log m) for real labels.
     """
     rate = min(1.0, n_rows / max(1, of_rows))
     if not (of_rows and kept.all()):
         wanted = _SPARE * n_rows / (n_blocks or index + 1)
         rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
-    is_large = sizes_of(query_of, kept, queries.size) > max(1, n_rows // _PARTS_OF_SAMPLE)
+    is_large = np.bincount(query_of[kept], minlength=queries.size) > max(
+        1, n_rows // _PARTS_OF_SAMPLE
+    )
     of_query = hashed(queries, seed)
     thinned = kept if is_large.all() else kept & is_large[query_of]
     places = np.empty(0, dtype=np.intp)
@@ -114,13 +100,13 @@ def draw_rows(
         assert block.y is not None
         labels = block.y if block.y.ndim == 1 else block.y[:, 0]
         generator = np.random.default_rng([seed, index])
-        alone, own, of_alone = _drawn_by_label(labels, thinned, generator, rate, ranked)
+        alone, own, of_alone = _drawn_by_label(labels, thinned, generator, rate)
         places = np.concatenate((places, alone))
         order = np.argsort(places)
         number = np.concatenate((number, own))[order]
         rates, places = np.concatenate((rates, of_alone))[order], places[order]
     return DrawnRows(
-        rows=_rows_at(block, places),
+        rows=rows_at(block, places),
         number=number,
         rate=rates,
         thinned=thinned[places],
@@ -129,35 +115,19 @@ def draw_rows(
     )
 
 
-def sizes_of(
-    query_of: NDArray[np.int32], kept: NDArray[np.bool_], n_queries: int
-) -> NDArray[np.integer]:
-    """Return the number of kept rows of each query."""
-    if n_queries == 1:
-        return np.array([np.count_nonzero(kept)])
-    counted = query_of if kept.all() else query_of[kept]
-    return np.bincount(counted, minlength=n_queries)
-
-
 def _drawn_by_label(
     labels: NDArray[Any],
     thinned: NDArray[np.bool_],
     generator: np.random.Generator,
     rate: float,
-    ranked: Ranked | None,
 ) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
     """Return which thinned rows have a number below the rate of their label, numbers and rates."""
-    rows = None if thinned.all() else np.flatnonzero(thinned)
-    if rows is not None:
-        labels, ranked = labels[rows], None
-    ranked = ranked or Ranked.of(labels)
-    by_label = _rates_by_label(ranked.counts, rate)
-    number = generator.random(labels.size)
-    few = np.flatnonzero(number < by_label.max())
-    rates = by_label[ranked.codes[few]]
-    drawn = number[few] < rates
-    few = few[drawn]
-    return few if rows is None else rows[few], number[few], rates[drawn]
+    rows = np.flatnonzero(thinned)
+    labels, codes = level_codes(labels[rows])
+    by_label = _rates_by_label(np.bincount(codes, minlength=labels.size), rate)
+    number, rates = generator.random(rows.size), by_label[codes]
+    drawn = number < rates
+    return rows[drawn], number[drawn], rates[drawn]
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:
@@ -174,7 +144,7 @@ def merge_rows(parts: list[DrawnRows]) -> SampleRows:
     ]
     each = list(zip(parts, chosen, strict=True))
     return SampleRows(
-        _joined([_rows_at(part.rows, at) for part, at in each]),
+        stacked([rows_at(part.rows, at) for part, at in each]),
         share * np.concatenate([rate[at] for rate, at in zip(rates, chosen, strict=True)]),
         np.concatenate([part.thinned[at] for part, at in each]),
     )
@@ -203,17 +173,3 @@ def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
     digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
     numbers = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
     return numbers.astype(np.float64) * 2.0**-53
-
-
-def _rows_at(block: RowBlock, places: NDArray[np.intp]) -> RowBlock:
-    return RowBlock(*(None if part is None else part[places] for part in block))
-
-
-def _joined(blocks: list[RowBlock]) -> RowBlock:
-    X = [block.X for block in blocks]
-    stacked = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
-    rest = [
-        None if columns[0] is None else np.concatenate(columns)
-        for columns in zip(*(block[1:] for block in blocks), strict=True)
-    ]
-    return RowBlock(stacked, *rest)

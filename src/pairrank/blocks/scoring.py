@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,13 @@ def scored(
     checks = Checks(source, int(ranker.n_features_in_))
     parts: list[FloatArray] = []
     kept: list[KeptRows] = []
-    with contextlib.closing(checks.read(labelled=labelled)) as blocks:
-        for checked in reported(blocks, report):
-            if not parts:
-                check_names(checks.feature_names, ranker)
-            parts.append(ranker._scores(checked.rows.X))
-            if labelled:
-                kept.append(KeptRows(checked.rows))
-            del checked
+    for rows in reported(_read(checks, labelled=labelled), report):
+        if not parts:
+            check_names(checks.feature_names, ranker)
+        parts.append(ranker._scores(rows.X))
+        if labelled:
+            kept.append(KeptRows(rows))
+        del rows
     if not parts:
         raise PairrankError(f"{source.name} has no rows: there is nothing to score")
     return np.concatenate(parts), joined(kept)
@@ -44,22 +43,27 @@ def scored(
 
 def labels_of(source: Source, report: ReadingHook | None) -> RowBlock:
     """Return labels, queries and weights of all rows."""
-    with contextlib.closing(Checks(source).read()) as blocks:
-        return joined([KeptRows(checked.rows) for checked in reported(blocks, report)])
+    return joined([KeptRows(rows) for rows in reported(_read(Checks(source)), report)])
 
 
 def scaler_of(source: Source, report: ReadingHook | None) -> StandardScaler:
     """Return means and standard deviations of the features, of sparse X the latter only."""
     scaler: Any = None
-    with contextlib.closing(Checks(source).read(labelled=False)) as blocks:
-        for checked in reported(blocks, report):
-            X = checked.rows.X
-            scaler = scaler or StandardScaler(with_mean=not sparse.issparse(X))
-            scaler.partial_fit(X)
-            del checked, X
+    for rows in reported(_read(Checks(source), labelled=False), report):
+        scaler = scaler or StandardScaler(with_mean=not sparse.issparse(rows.X))
+        scaler.partial_fit(rows.X)
+        del rows
     if scaler is None:
         raise PairrankError(f"{source.name} has no rows: there is nothing to standardise")
     return scaler
+
+
+def _read(checks: Checks, *, labelled: bool = True) -> Iterator[RowBlock]:
+    """Yield the checked blocks of one pass."""
+    with contextlib.closing(checks.read(labelled=labelled)) as blocks:
+        for _, rows in blocks:
+            yield rows
+            del rows
 
 
 def joined(kept: list[KeptRows]) -> RowBlock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.catalog import Catalog
-from pairrank.blocks.differences import DifferenceLayout, PreparedDifferences
+from pairrank.blocks.differences import DifferenceLayout
 from pairrank.blocks.tasks import design_of
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.exceptions import PairrankError
 from pairrank.objective import CentredSums, centred_sums
 from pairrank.preferences import Differences
 
@@ -23,8 +22,6 @@ _SMALL = 1000
 _FLOP, _ENTRY, _ITERATIONS = 1e-10, 1.1e-8, 30
 """Seconds of a multiplication in a matrix product, and of an entry of X that a pass reads and
 multiplies; the least number of iterations of a fit."""
-_MUCH = 1e9
-"""More bytes of means than this deserve a warning."""
 
 
 class SquareSums(NamedTuple):
@@ -57,21 +54,8 @@ def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:
     return is_asked_for or cheap
 
 
-def summed_squares(
-    passes: Passes, prepared: PreparedDifferences, origin: FloatArray | None
-) -> SquareSums:
-    """Return the equations of all blocks, by one pass; warn where means are many bytes."""
-    catalog = prepared.catalog
-    width = catalog.n_features + prepared.n_targets
-    size = 8.0 * width * prepared.n_partial_queries
-    if size > _MUCH:
-        warnings.warn(
-            f"{catalog.n_crossing:,} queries cross blocks, and each sends {width} means "
-            f"from each of its blocks: {size / 1e9:.1f} GB in all. Keep the rows of a query "
-            "together",
-            PairrankWarning,
-            stacklevel=2,
-        )
+def summed_squares(passes: Passes, origin: FloatArray | None) -> SquareSums:
+    """Return the equations of all blocks, by one pass."""
     return passes.reduce(square_sums, origin, merge_square_sums)
 
 
@@ -131,7 +115,8 @@ def _of_crossing(
     total: FloatArray,
 ) -> CentredSums:
     """Return the sums of a block's crossing rows about the means of their queries in the block."""
-    own, targets = X[layout.places], layout.targets[layout.places]
     single = total.size == 1
+    places = slice(None) if single and layout.rows.size == layout.n_rows else layout.rows
+    own, targets = X[places], layout.targets[places]
     local = Differences(targets[:, 0], None if single else of_row, weight, total)
     return centred_sums(own, targets, local)

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairrank._protocols import MarginCost, Squares, Tubes
 from pairrank._validation import check_choice
-from pairrank.boosting.derivatives import Derivatives, reduced
-from pairrank.boosting.rows import BoostedRows, OwnArrays, is_data, scores_of
+from pairrank.boosting.rows import BoostedRows, Derivatives, OwnArrays, is_data, reduced, scores_of
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
 from pairrank.pair_sums import check_eps

@@ -1,12 +1,17 @@
-"""Columns of a data file: named by options, remembered by a model file, or left out."""
+"""Columns of a data file: named by options, remembered by a model file, or left out.
+
+Censored times (--time and --event) are read as labels and winner weights.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import flag_of
@@ -14,6 +19,10 @@ from pairrank.cli._options import Columns
 from pairrank.exceptions import FileFormatError, PairrankWarning
 from pairrank.io.dispatch import format_of
 from pairrank.io.rows import ROW_COLUMNS, listed, refuse_unnamed
+from pairrank.preferences.roles import ROLES
+
+if TYPE_CHECKING:
+    from pairrank.io import Rows
 
 REMEMBERED = (*ROW_COLUMNS, "time", "event")
 """The roles whose columns a model file remembers."""
@@ -33,9 +42,15 @@ def has_names(source: str, columns: Columns) -> bool:
     return format_of(source, columns["format"]) != "svmlight"
 
 
+def with_format(source: str, columns: Columns) -> Columns:
+    """Return the options of columns with the format of a file: that of a folder is Parquet."""
+    is_folder = columns["format"] == "auto" and Path(source).is_dir()
+    return {**columns, "format": "parquet" if is_folder else format_of(source, columns["format"])}
+
+
 def to_remember(source: str, columns: Columns) -> dict[str, str]:
     """Return the columns by role that a model file remembers of its training rows."""
-    if not has_names(source, columns):
+    if not has_names(source, with_format(source, columns)):
         return {}
     found = {role: columns[role] for role in REMEMBERED if columns[role]}
     return found if "time" in found else {"label": "label", **found}
@@ -58,19 +73,33 @@ def recalled(columns: Columns, remembered: Mapping[str, str], *, pairs: bool) ->
     return {**columns, **{role: remembered[role] for role in remembered if role not in replaced}}
 
 
-def with_origin(error: FileFormatError, asked: Columns, given: Columns) -> FileFormatError:
-    """Return an error about an unknown column, with the role for which the model file names it."""
-    text = str(error)
-    for role in REMEMBERED:
-        column = asked.get(role)
-        if column and column != given.get(role) and f"no column {column!r}" in text:
-            flag = flag_of(role)
-            none = "" if role in _TARGETS else f", or none with {flag} ''"
-            return FileFormatError(
-                f"{text}; the model file remembers {flag} {column}: name another column with "
-                f"{flag}{none}"
-            )
-    return error
+@contextmanager
+def with_origin(asked: Columns, given: Columns) -> Iterator[None]:
+    """Have errors about an unknown column say for which role the model file names it."""
+    try:
+        yield
+    except FileFormatError as error:
+        for role in REMEMBERED:
+            column = asked.get(role)
+            if column and column != given.get(role) and f"no column {column!r}" in str(error):
+                flag = flag_of(role)
+                none = "" if role in _TARGETS else f", or none with {flag} ''"
+                raise FileFormatError(
+                    f"{error}; the model file remembers {flag} {column}: name another column with "
+                    f"{flag}{none}"
+                ) from None
+        raise
+
+
+@contextmanager
+def with_label(columns: Columns) -> Iterator[None]:
+    """Have errors about a file without a column `label` say what to do if none was named."""
+    try:
+        yield
+    except FileFormatError as error:
+        if columns["label"] is not None or "no column 'label'" not in str(error):
+            raise
+        raise FileFormatError(f"{error}; name the column of labels with --label") from None
 
 
 def how_to_name_queries(source: str, columns: Columns) -> str:
@@ -78,14 +107,6 @@ def how_to_name_queries(source: str, columns: Columns) -> str:
     if has_names(source, columns):
         return "name their column with --qid, or the file of their sizes with --query-sizes"
     return "write qid:NUMBER after each label, or name the file of their sizes with --query-sizes"
-
-
-def with_label(error: FileFormatError, columns: Columns) -> FileFormatError:
-    """Return an error about a file without a column `label`, with what to do if none was named."""
-    text = str(error)
-    if columns["label"] is None and "no column 'label'" in text:
-        return FileFormatError(f"{text}; name the column of labels with --label")
-    return error
 
 
 def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, Any]:
@@ -101,6 +122,41 @@ def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, An
     elif docids and not options["docid"]:
         raise UsageError("document identifiers are needed: name their column with --docid.")
     return options
+
+
+def read_as_labels(columns: dict[str, Any], pairs: str | None) -> bool:
+    """Have times read as labels and events as winner weights; return whether they are given.
+
+    `columns` are arguments of `read_rows`, from which `time` and `event` are removed. A column of
+    labels is then no feature.
+    """
+    time, event = columns.pop("time"), columns.pop("event")
+    if time is None and event is None:
+        return False
+    if time is None or event is None:
+        raise UsageError("--time and --event need each other: give both columns.")
+    if pairs is not None or columns["winner_weight"] is not None:
+        other = "--winner-weight" if pairs is None else "--pairs"
+        raise UsageError(f"--time and --event say what is preferred to what: leave out {other}.")
+    ignored = [columns["label"]] if columns["label"] else []
+    columns |= {"label": time, "winner_weight": event, "ignore": ignored}
+    return True
+
+
+def with_targets(rows: Rows) -> Rows:
+    """Return rows that were read by `read_as_labels` with their targets."""
+    from pairrank.survival import survival_target
+
+    event: Any = rows.winner_weight
+    time: Any = rows.y
+    target: dict[str, Any] = survival_target(event, time)
+    return rows._replace(**target)
+
+
+def weights_by_role(columns: Columns) -> str:
+    """Return the options that give weights by role, for messages; "" if there are none."""
+    given = (role for role in (*ROLES, "event") if columns.get(role) is not None)
+    return " and ".join(map(flag_of, given))
 
 
 def split_names(given: Iterable[str] | None) -> list[str]:

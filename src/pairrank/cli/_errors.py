@@ -103,11 +103,13 @@ def stems_from(error: BaseException | None, kind: type[BaseException]) -> bool:
 
 @contextmanager
 def named(source: str) -> Iterator[None]:
-    """Prefix errors about rows with the name of their file."""
+    """Prefix errors about rows with the name of their file, unless they begin with it."""
     try:
         yield
     except PairrankError as error:
         shown = "standard input" if source == "-" else source
+        if str(error).startswith(shown):
+            raise
         raise type(error)(f"{shown}: {error}") from None
 
 

@@ -116,7 +116,8 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     search : bool
         Whether --search picks the model's strength.
     """
-    from pairrank import SGD, Kernel
+    from pairrank.estimators.sgd import SGD
+    from pairrank.kernels import Kernel
 
     given = {param: value for param, value in params.items() if "__" not in param}
     ranker, strength = MODELS[name].type(**given), MODELS[name].strength

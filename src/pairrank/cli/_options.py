@@ -182,7 +182,7 @@ Stream = Annotated[
     option(
         "Data",
         "Read Parquet block by block, again in each pass: a file, a folder, or a pattern in "
-        "quotes. Files larger than the memory are read so anyway.",
+        "quotes.",
         "--stream",
     ),
 ]

@@ -6,7 +6,6 @@ import math
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -20,30 +19,30 @@ if TYPE_CHECKING:
     from pairrank.blocks.local_passes import Reading
 
 _PER_SECOND = 4
-_SETTLED = 1.0
-"""Seconds of reading before the time left is shown."""
 
 
-class Line(ABC):
-    """A line on standard error that shows a text, with new seconds all the time, until it ends.
+class Progress:
+    """A line on standard error that says what is done, with new seconds all the time.
 
-    It is shown on a terminal only, unless quiet, and removed at the end. `text` gets the seconds
-    since `start`. Messages about compiling are printed above it.
+    It is shown on a terminal only, unless quiet, and removed at the end. It is a callback of
+    solvers; elsewhere than on a terminal each of their iterations is a line that stays. Messages
+    about compiling are printed above it.
     """
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, doing: str = "fitting", *, quiet: bool) -> None:
         self.console = Console(stderr=True, quiet=quiet)
         self.is_shown = self.console.is_terminal and not quiet
-        self.start = time.monotonic()
+        self._doing, self._done, self._pass = doing, "", ""
+        self._start = time.monotonic()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        self.start = time.monotonic()
+        self._start = time.monotonic()
         if self.is_shown:
             self._open.enter_context(compiling_announced(self.keep))
             live = Live(
                 console=self.console,
-                get_renderable=self._renderable,
+                get_renderable=lambda: Text(self.text, no_wrap=True, overflow="ellipsis"),
                 refresh_per_second=_PER_SECOND,
                 transient=True,
             )
@@ -53,29 +52,15 @@ class Line(ABC):
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    @abstractmethod
-    def text(self, seconds: float) -> str:
-        """Return the line after some seconds."""
-
-    def _renderable(self) -> Text:
-        text = self.text(time.monotonic() - self.start)
-        return Text(text, no_wrap=True, overflow="ellipsis")
+    @property
+    def text(self) -> str:
+        """The line now."""
+        seconds = f"{time.monotonic() - self._start:.0f} s"
+        return "  ".join(filter(None, (self._doing, self._done, self._pass, seconds)))
 
     def keep(self, message: str) -> None:
         """Print a line that stays."""
         self.console.print(Text(message), soft_wrap=True)
-
-
-class Progress(Line):
-    """The progress of fits on standard error: objective, duality gap or gradient norm, seconds.
-
-    On a terminal one line is rewritten; elsewhere there is a line per iteration, which stays. It is
-    a callback of solvers.
-    """
-
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._last, self._reading = "fitting", ""
 
     def __call__(self, step: Any) -> None:
         """Show one iteration: a `Step`, or a `BoundStep`."""
@@ -84,84 +69,22 @@ class Progress(Line):
             left = f"  gap {gap:.3g}"
         elif not math.isnan(step.gradient_norm):
             left = f"  gradient {step.gradient_norm:.3g}"
-        self._last = f"{step.n_iter:4d}  objective {step.value:.6g}{left}"
+        self._doing, self._done = f"{step.n_iter:4d}", f"objective {step.value:.6g}{left}"
         if not self.is_shown:
-            self.keep(f"{self._last}  {step.seconds:.2f} s")
+            self.keep(f"{self._doing}  {self._done}  {step.seconds:.2f} s")
 
     def reading(self, reading: Reading) -> None:
-        """Show how far a pass over blocks has come, on a terminal only."""
-        self._reading = f"  {reading_text(reading)}"
+        """Show how far a pass over blocks has come: a hook of RowBlocks."""
+        of_all = "" if reading.all_blocks is None else f" of {reading.all_blocks:,}"
+        self._pass = (
+            f"pass {reading.number}: {reading.n_blocks:,}{of_all} blocks, {reading.n_rows:,} rows, "
+            f"{decimal(reading.n_bytes)}"
+        )
 
-    def count(self, n_done: int, n_all: int) -> None:
-        """Show how many users are done, on a terminal only."""
-        self._last = f"{n_done:,} of {n_all:,} users"
-
-    def text(self, seconds: float) -> str:
-        """Return the line after some seconds of the fit."""
-        return f"{self._last}{self._reading}  {seconds:.0f} s"
-
-
-class BlockLine(Line):
-    """The progress of one pass over blocks; a hook of RowBlocks."""
-
-    def __init__(self, name: str, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._name, self._last = name, ""
-
-    def __call__(self, reading: Reading) -> None:
-        """Take how far the pass has come."""
-        self._last = reading_text(reading)
-
-    def text(self, seconds: float) -> str:
-        """Return the line after some seconds of the pass."""
-        return f"reading {self._name}  {self._last}  {seconds:.0f} s"
-
-
-def reading_text(reading: Reading) -> str:
-    """Return how far a pass over blocks has come."""
-    of_all = "" if reading.all_blocks is None else f" of {reading.all_blocks:,}"
-    return (
-        f"pass {reading.number}: {reading.n_blocks:,}{of_all} blocks, {reading.n_rows:,} rows, "
-        f"{decimal(reading.n_bytes)}"
-    )
-
-
-class ReadingLine(Line):
-    """The progress of reading a file: bytes, rows so far, seconds left; a callback of `read_rows`.
-
-    Seconds left assume that the rest takes as long per byte as what has been read after the first
-    block, which also loads the parser. A second pass over the bytes parses them.
-    """
-
-    def __init__(self, name: str, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._name, self._verb = name, "reading"
-        self._now = (0, 0, 0)
-        self._first = 0
-
-    def __call__(self, n_bytes: int, size: int, n_rows: int) -> None:
-        """Take what has been read; 0 is an unknown size, or number of rows."""
-        before = self._now[0]
-        if n_bytes < before:
-            self._verb = "parsing"
-        if before == 0 or n_bytes < before or n_bytes == size:
-            self._first, self.start = n_bytes, time.monotonic()
-        self._now = (n_bytes, size, n_rows)
-
-    def text(self, seconds: float) -> str:
-        """Return the line some seconds after the first block of this pass."""
-        n_bytes, size, n_rows = self._now
-        if 0 < size <= n_bytes:
-            return f"parsing {self._name}  {seconds:.0f} s"
-        parts = [f"{self._verb} {self._name}", decimal(n_bytes)]
-        if size:
-            parts[-1] += f" of {decimal(size)}"
-        if n_rows:
-            parts.append(f"{n_rows:,} rows")
-        if self._first < n_bytes < size and seconds >= _SETTLED:
-            left = seconds * (size - n_bytes) / (n_bytes - self._first)
-            parts.append(f"{left:.0f} s left")
-        return "  ".join(parts)
+    def read(self, n_bytes: int, size: int, n_rows: int) -> None:
+        """Show how much of a file is read: a callback of `read_rows`; 0 is unknown."""
+        of_all = f" of {decimal(size)}" if size else ""
+        self._done = f"{decimal(n_bytes)}{of_all}{f'  {n_rows:,} rows' if n_rows else ''}"
 
 
 class Stopwatch:

@@ -1,28 +1,49 @@
-"""Reading rows and checking input and output files, for every command."""
+"""Rows of DATA, in memory or block by block, and the checks of input and output files."""
 
 from __future__ import annotations
 
+import glob
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.cli._censored import read_as_labels, with_targets
-from pairrank.cli._columns import arguments_of, check_features, split_names, with_label
+from pairrank._validation import ALIGNED
+from pairrank.cli._columns import (
+    arguments_of,
+    check_features,
+    has_names,
+    read_as_labels,
+    split_names,
+    with_format,
+    with_label,
+    with_targets,
+)
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
-from pairrank.cli._progress import ReadingLine
-from pairrank.cli._streaming import files_of
-from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
+from pairrank.cli._progress import Progress
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.io import Rows, read_pairs, read_rows
+from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes, refuse_read_only
+from pairrank.io.rows import IN_BLOCKS, ROW_COLUMNS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
 
-if TYPE_CHECKING:
-    from pairrank.io import Rows
+_IN_MEMORY = ("query_sizes", "time", "event")
+"""Options of columns that need all rows in memory."""
+_NAMED = " Then name the columns of queries and documents, if any: --qid qid --docid docid."
+
+
+class Streaming(NamedTuple):
+    """The options of rows that are read block by block."""
+
+    stream: bool = False
+    memory_limit: float | None = None
 
 
 def load_rows(
@@ -34,7 +55,6 @@ def load_rows(
     pairs: str | None = None,
     zero_based: bool | None = None,
     docids: bool = False,
-    comments: bool = False,
     quiet: bool = False,
 ) -> Rows:
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
@@ -42,13 +62,9 @@ def load_rows(
     `n_features` and `features` are the number and the names of a model's features: only the named
     columns of CSV and Parquet are read; () reads no features. `zero_based` says whether its
     svmlight text counted features from 0. `pairs` is a file of comparisons of the rows; labels are
-    then ignored. With `docids` every row must have a document identifier; `comments` keeps those of
-    svmlight text. The progress is shown on a terminal, unless `quiet`.
+    then ignored. With `docids` every row must have a document identifier. The progress is shown on
+    a terminal, unless `quiet`.
     """
-    from pairrank._validation import ALIGNED
-    from pairrank.io import read_pairs, read_rows
-    from pairrank.io._streams import name_of
-
     check_files(source, pairs, columns["query_sizes"])
     options = arguments_of(source, columns, docids=docids)
     is_censored = read_as_labels(options, pairs)
@@ -57,12 +73,9 @@ def load_rows(
     options["drop"] = () if features else split_names(columns["drop"])
     options["zero_based"] = "auto" if zero_based is None else zero_based
     options["dtype"] = np.dtype(columns["dtype"])
-    given = {"features": features, "n_features": n_features, "comments": comments, **options}
-    try:
-        with ReadingLine(name_of(source), quiet=quiet) as line:
-            rows = read_rows(source, callback=line if line.is_shown else None, **given)
-    except FileFormatError as error:
-        raise with_label(error, columns) from None
+    with Progress(f"reading {name_of(source)}", quiet=quiet) as line, with_label(columns):
+        options["callback"] = line.read if line.is_shown else None
+        rows = read_rows(source, features=features, n_features=n_features, **options)
     with named(source):
         if features is None:
             check_features(rows.feature_names or ())
@@ -73,6 +86,113 @@ def load_rows(
         return rows
     compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
     return rows._replace(y=compared)
+
+
+def stream_rows(
+    source: str,
+    columns: Columns,
+    memory_limit: float | None,
+    line: Progress,
+    *,
+    features: Sequence[str] | None = None,
+) -> Any:
+    """Return the rows of Parquet files as RowBlocks; the options are those of `load_rows`."""
+    from pairrank.blocks import RowBlocks
+
+    given = arguments_of(source, with_format(source, columns), docids=False)
+    documents = [given["docid"]] if given["docid"] else []
+    limit: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
+    with with_label(columns):
+        blocks = RowBlocks.from_parquet(
+            source,
+            **{role: given[role] for role in IN_BLOCKS},
+            features=features,
+            drop=[] if features else [*split_names(columns["drop"]), *documents],
+            drop_text=bool(given["drop_text"]),
+            dtype=np.float32 if columns["dtype"] == "float32" else None,
+            **limit,
+        )
+    if features is None:
+        check_features(blocks.feature_names or ())
+    return blocks._reporting(line.reading)
+
+
+def rows_in(blocks: Any, labels: Any) -> Rows:
+    """Return RowBlocks, and what was read of their labels, queries and weights, as rows."""
+    parts = {role: getattr(labels, role) for role in ("y", "qid", *ROLES)}
+    return Rows(blocks, weight=labels.sample_weight, **parts)
+
+
+def is_streamed(
+    data: str,
+    columns: Columns,
+    streaming: Streaming,
+    refused: dict[str, Any],
+    remedy: str = "leave it out",
+) -> bool:
+    """Whether --stream says to read DATA block by block; a UsageError if that is impossible.
+
+    `refused` are the options that need all rows in memory, by their flags, with their values;
+    `remedy` is what to do in place of one of them.
+    """
+    paths = files_of(data)
+    if not streaming.stream:
+        if paths != [data] or Path(data).is_dir():
+            raise UsageError(f"{data} names several files: read them with --stream.")
+        if streaming.memory_limit is not None:
+            raise UsageError("--memory-limit needs --stream.")
+        if Path(data).is_file() and os.path.getsize(data) > memory_bytes():
+            raise UsageError(f"{data} is larger than the memory: read it with --stream.")
+        return False
+    if data == "-":
+        raise UsageError("--stream reads files again and again, not standard input: name a file.")
+    if with_format(data, columns)["format"] != "parquet":
+        command = conversion_of(paths[0], columns)
+        named = "" if has_names(paths[0], columns) else _NAMED
+        raise UsageError(f"--stream reads Parquet: convert text first, {command}.{named}")
+    for flag, given in refused.items():
+        if given:
+            raise UsageError(f"{flag} needs all rows in memory: {remedy}; or leave out --stream.")
+    for flag in (flag_of(name) for name in _IN_MEMORY if columns[name]):
+        raise UsageError(f"{flag} needs all rows in memory: leave it out; or leave out --stream.")
+    return True
+
+
+def conversion_of(path: str, columns: Columns) -> str:
+    """Return the command that converts text to Parquet."""
+    stem = path
+    for suffix in COMPRESSED_SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    words = ["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"]
+    roles = ROW_COLUMNS if has_names(path, columns) else ()
+    for name in (*roles, "query_sizes"):
+        words += [flag_of(name), columns[name]] if columns.get(name) else []
+    for column in columns["drop"] or ():
+        words += ["--drop", column]
+    words += ["--drop-text"] * bool(columns["drop_text"])
+    for name, usual in (("format", "auto"), ("dtype", "float64")):
+        words += [flag_of(name), columns[name]] if columns[name] != usual else []
+    return shlex.join(words)
+
+
+def memory_bytes() -> int:
+    """Return the memory of this machine."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
+def files_of(data: str) -> list[str]:
+    """Return the files that DATA names: those of a pattern or a folder, or DATA itself."""
+    if data != "-" and not Path(data).exists() and glob.has_magic(data):
+        found = sorted(glob.glob(data, recursive=True))
+        if not found:
+            raise PairrankError(f"cannot read {data!r}: no file has such a name; check the path")
+        return found
+    if Path(data).is_dir():
+        return sorted(str(path) for path in Path(data).rglob("*") if path.is_file())
+    return [data]
 
 
 def check_files(*sources: str | None) -> None:
@@ -91,8 +211,6 @@ def check_inputs(*sources: str | None) -> None:
 
 def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
     """Refuse an output that cannot be written or is also an input, before any work."""
-    from pairrank.io._atomic import refuse_read_only
-
     if path == "-":
         if as_json:
             raise UsageError("standard output takes the results or --json: name a file with -o.")
@@ -108,8 +226,7 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
         raise PairrankError(f"{path}: its folder cannot be written; name another")
     refuse_read_only(path)
     if target.exists():
-        named = (path for source in inputs if source and source != "-" for path in files_of(source))
-        for source in named:
+        for source in (each for data in inputs if data and data != "-" for each in files_of(data)):
             if Path(source).exists() and target.samefile(source):
                 raise PairrankError(
                     f"{path}: is an input too, and would be lost; name another file"
@@ -118,16 +235,13 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
 
 def names_in(text: str, flag: str) -> list[str]:
     """Return the names in an option's text, or those in its file, @FILE, one per line."""
-    from pairrank.io._streams import name_of, read_bytes
-
+    names = text.split(",")
     if text.startswith("@"):
         source = text.removeprefix("@")
         try:
             names = read_bytes(source).decode("utf-8-sig").splitlines()
         except UnicodeDecodeError:
             raise PairrankError(f"{name_of(source)}: is not UTF-8 text; convert it") from None
-    else:
-        names = text.split(",")
     names = [name.strip() for name in names if name.strip()]
     if not names:
         raise PairrankError(f"{flag} holds no name; leave it out, or name at least one")
@@ -151,12 +265,6 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
         n_rows = rows.X.shape[0]
         rows.y.preferred().bound(n_rows, **rows.layout).require_pairs()
         return rows.y.signed().bound(n_rows, **rows.layout).n_comparisons
-
-
-def weights_by_role(columns: Columns) -> str:
-    """Return the options that give weights by role, for messages; "" if there are none."""
-    given = (role for role in (*ROLES, "event") if columns.get(role) is not None)
-    return " and ".join(map(flag_of, given))
 
 
 def facts_of(rows: Rows) -> dict[str, Any]:

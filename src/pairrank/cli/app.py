@@ -15,8 +15,8 @@ from pairrank.cli.evaluate import evaluate
 from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
 from pairrank.cli.page import report
+from pairrank.cli.predict import predict
 from pairrank.cli.ratings import ratings
-from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._progress import Line
+from pairrank.cli._progress import Progress
 from pairrank.cli._report import print_json, print_lines, print_table
 from pairrank.cli._rows import check_inputs, check_output, load_rows
 from pairrank.cli.evaluate import check_asked, check_table
@@ -108,7 +108,7 @@ def compare(
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
     order = graph_of("full" if graph is None else graph, labels)
-    with named(data), _ComparingLine(quiet=quiet):
+    with named(data), Progress("comparing", quiet=quiet):
         found = compare_models(
             rows.X, labels, **rows.layout, models=_split(models), metrics=asked or None,
             cv=folds, n_repeats=repeats, inner_cv=inner_folds, graph=order,
@@ -160,11 +160,3 @@ def _print_results(found: Any, data: str) -> None:
     table = found.means(short=True)
     print_table(f"{len(found.models)} models on {data}", table.columns, table.rows)
     print_lines(*table.notes)
-
-
-class _ComparingLine(Line):
-    """The seconds of a comparison; each finished cell is logged, and printed above the line."""
-
-    def text(self, seconds: float) -> str:
-        """Return the line after some seconds."""
-        return f"comparing  {seconds:.0f} s"

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
-from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import how_to_name_queries
-from pairrank.cli._comparison import check_resamples, print_comparison
+from pairrank.cli._columns import how_to_name_queries, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._judges import Judge, judge_of, load_rows_of
+from pairrank.cli._judges import judge_of, judged
 from pairrank.cli._models import learns_differences
-from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import check_inputs, check_output, count_preferences, weights_by_role
-from pairrank.cli._streaming import Streaming, is_streamed
-from pairrank.cli.scoring import check_metrics, measure, unfit_metrics
+from pairrank.cli._report import print_facts, print_json, print_table
+from pairrank.cli._rows import Streaming, check_inputs, check_output, count_preferences
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._names import METRICS, metric_named
-from pairrank.metrics.tables import columns_of
+from pairrank.io import Rows
+from pairrank.io.dispatch import format_of
+from pairrank.io.tables import write_columns
+from pairrank.metrics._names import METRICS, check_metrics, metric_named
+from pairrank.metrics.tables import check_resampling, columns_of, compare_values
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
-
-if TYPE_CHECKING:
-    from pairrank.io import Rows
 
 SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
 """The default metrics; errors only for models that learn differences."""
@@ -87,9 +82,8 @@ def evaluate(
     if per_query is not None:
         check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
-    streaming = Streaming(stream, memory_limit)
-    loaded, scores = rows_and_scores(judges, data, columns, pairs, streaming)
-    rows, own = loaded[0], judges[0].estimator
+    rows, scores = judged(judges, data, columns, pairs, Streaming(stream, memory_limit))
+    own = judges[0].estimator
     order = getattr(own, "graph", "full") if graph is None else graph
     n_pairs = count_preferences(rows, order, pairs or data)
     if pairs is None:
@@ -99,40 +93,34 @@ def evaluate(
         if rows.qid is None and (per_query is not None or against is not None):
             flag = "--against" if per_query is None else "--per-query"
             raise PairrankError(f"{flag} needs queries: {how_to_name_queries(data, columns)}")
-        unfit = unfit_of(names, rows, asked=bool(asked))
-        scores = scores or [judge.scores(each) for judge, each in zip(judges, loaded, strict=True)]
-    value = partial(measure, rows=rows, model=own, graph=order)
-    fit = [name for name in names if name not in unfit]
+        if asked:
+            check_metrics(names, rows.y)
+    fit = fitting(names, rows)
+
+    def value(name: str, scores: Any, **more: Any) -> Any:
+        return metric_named(name).of(rows.y, scores, rows.layout, own, order, **more)
+
     tables = []
     if per_query is not None or against is not None:
-        tables = [query_table(fit, partial(value, scores=each), rows) for each in scores]
+        tables = [
+            columns_of({name: value(name, each, per_query=True) for name in fit}, rows.qid)
+            for each in scores
+        ]
     if per_query is not None:
-        write_tables(per_query, *tables)
+        beside = {} if against is None else tables[1]
+        beside = {f"{name}_against": part for name, part in beside.items() if name != "qid"}
+        write_columns(per_query, {**tables[0], **beside})
     if against is not None:
         title = f"{model} against {against} on {data}"
         with named(data):
             print_comparison(title, fit, tables, resampling, as_json=as_json)
         return
-    record = {name: math.nan if name in unfit else value(name, scores=scores[0]) for name in names}
+    record = {name: value(name, scores[0]) if name in fit else math.nan for name in names}
     record["n_pairs"] = n_pairs
     if as_json:
         print_json(record)
     else:
         print_facts(f"{model} on {data}", record)
-
-
-def rows_and_scores(
-    judges: list[Judge],
-    data: str,
-    columns: options.Columns,
-    pairs: str | None,
-    streaming: Streaming,
-) -> tuple[list[Rows], list[Any]]:
-    """Return the rows of a file for each judge, and the scores too where DATA is streamed."""
-    if not is_streamed(data, columns, streaming, {"--pairs": pairs, "--docid": columns["docid"]}):
-        return load_rows_of(judges, data, columns, pairs), []
-    found = [judge.streamed(data, columns, streaming) for judge in judges]
-    return [rows for _, rows in found], [scores for scores, _ in found]
 
 
 def check_asked(asked: list[str], pairs: str | None, graph: Any, columns: options.Columns) -> None:
@@ -150,8 +138,6 @@ def check_asked(asked: list[str], pairs: str | None, graph: Any, columns: option
 
 def check_table(path: str, *inputs: str | None) -> None:
     """Refuse a table that is neither CSV nor Parquet, or cannot be written."""
-    from pairrank.io.dispatch import format_of
-
     if path == "-" or format_of(path) not in ("csv", "parquet"):
         raise UsageError("--per-query writes a table: name a file that ends in .csv or .parquet.")
     check_output(path, *inputs)
@@ -169,30 +155,52 @@ def usual_metrics(rows: Rows, model: Any) -> list[str]:
     ]
 
 
-def unfit_of(names: list[str], rows: Rows, *, asked: bool) -> Collection[str]:
-    """Return the default metrics that cannot judge these rows, with a warning.
-
-    For metrics that were asked for a PairrankError is raised instead.
-    """
-    if asked:
-        check_metrics(names, rows)
-    unfit = unfit_metrics(names, rows)
+def fitting(names: list[str], rows: Rows) -> list[str]:
+    """Return the metrics that can judge these rows, with a warning about the others."""
+    unfit = {name: metric_named(name).lacks(rows.y) for name in names}
+    unfit = {name: needed for name, needed in unfit.items() if needed}
     if unfit:
         needs = " and ".join(sorted(set(unfit.values())))
         print_message(f"{' and '.join(unfit)} need {needs}.", kind="warning")
-    return unfit
+    return [name for name in names if name not in unfit]
 
 
-def query_table(names: list[str], value: Callable[..., Any], rows: Rows) -> dict[str, NDArray[Any]]:
-    """Return the columns of a table of the metrics of each query."""
-    return columns_of({name: value(name, per_query=True) for name in names}, rows.qid)
+def check_resamples(
+    against: str | None, resamples: int | None, seed: int | None
+) -> tuple[int, float, int]:
+    """Return the arguments of `compare_values`; raise an error if they are out of range."""
+    if against is None and (resamples is not None or seed is not None):
+        flag = "--seed" if resamples is None else "--resamples"
+        raise UsageError(f"{flag} is used with --against MODEL only.")
+    found = 9999 if resamples is None else resamples, 0.95, 0 if seed is None else seed
+    try:
+        check_resampling(*found)
+    except PairrankError as error:
+        said = str(error).replace("n_resamples", "--resamples").replace("random_state", "--seed")
+        raise UsageError(f"{said}.") from None
+    return found
 
 
-def write_tables(
-    path: str, table: Mapping[str, Any], other: Mapping[str, Any] | None = None
+def print_comparison(
+    title: str,
+    names: Iterable[str],
+    tables: Sequence[Mapping[str, Any]],
+    resampling: tuple[int, float, int],
+    *,
+    as_json: bool,
 ) -> None:
-    """Write the metrics of each query, and those of the model compared with."""
-    from pairrank.io.columns import write_columns
-
-    beside = {f"{name}_against": values for name, values in (other or {}).items() if name != "qid"}
-    write_columns(path, {**table, **beside})
+    """Print the comparison of two tables of values per query, by each metric."""
+    first, second = tables
+    found = {name: compare_values(first[name], second[name], *resampling) for name in names}
+    if as_json:
+        print_json({name: each._asdict() for name, each in found.items()})
+        return
+    rows = (
+        (name, f"{each.mean:.4g}", f"{each.other_mean:.4g}", f"{each.difference:.3g}",
+         f"{each.low:.3g} to {each.high:.3g}", f"{each.p_value:.2g}")
+        for name, each in found.items()
+    )  # fmt: skip
+    counts = [each.n_queries for each in found.values()]
+    shown = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+    columns = ["", "mean", "against", "difference", "95 % interval", "p"]
+    print_table(f"{title}, means over {shown} queries", columns, rows)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
+from pairrank.cli._judges import Ranker, rows_without_names
 from pairrank.cli._rows import check_inputs, check_output, names_in
-from pairrank.cli.scoring import Ranker, rows_without_names
 from pairrank.export.formats import FORMATS, format_named
 from pairrank.io.rows import numbered_names
 
@@ -71,7 +71,7 @@ def export(
     if check is not None:
         others = {column.name: column.default for column in options.COLUMNS}
         named = {**others, "label": label or "", "qid": qid}
-        rows = ranker.load_rows(check, named, recall=("qid",))
+        rows = ranker.rows(check, named, recall=("qid",))
         given = rows.X, rows.qid
     has_names = FORMATS[format_named(format, output)].has_names
     if names is None and has_names and ranker.names is None and ranker.zero_based:

@@ -16,10 +16,10 @@ from pairrank.cli._columns import (
     with_label,
 )
 from pairrank.cli._errors import UsageError, named
-from pairrank.cli._progress import ReadingLine
+from pairrank.cli._progress import Progress
 from pairrank.cli._report import print_facts, print_json, print_table
 from pairrank.cli._rows import check_files, check_output, count_preferences, facts_of, load_rows
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import PairrankError
 from pairrank.io._streams import name_of
 from pairrank.io.dispatch import FORMATS, format_of
 
@@ -141,11 +141,8 @@ def convert(
     if given.pop("time") or given.pop("event"):
         raise UsageError("--time and --event name columns in train: leave them out.")
     given |= {"drop": split_names(columns["drop"]), "dtype": np.dtype(columns["dtype"])}
-    try:
-        with ReadingLine(name_of(source), quiet=False) as line:
-            converted(source, target, to=to, callback=line if line.is_shown else None, **given)
-    except FileFormatError as error:
-        raise with_label(error, columns) from None
+    with Progress(f"reading {name_of(source)}", quiet=False) as line, with_label(columns):
+        converted(source, target, to=to, callback=line.read if line.is_shown else None, **given)
 
 
 def is_qrels(target: str) -> bool:

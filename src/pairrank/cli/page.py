@@ -10,10 +10,9 @@ import typer
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._judges import load_rows_of
+from pairrank.cli._judges import Ranker, rows_of
 from pairrank.cli._rows import check_inputs, check_output, count_preferences
 from pairrank.cli.evaluate import check_asked
-from pairrank.cli.scoring import Ranker
 
 
 def report(
@@ -57,7 +56,7 @@ def report(
     page_template()
     paths = [path for path in (model, against) if path is not None]
     rankers = [Ranker(path) for path in paths]
-    loaded = load_rows_of(list(rankers), data, columns, pairs)
+    loaded = rows_of(rankers, data, columns, pairs)
     rows, own = loaded[0], rankers[0].estimator
     labels: Any = rows.y
     order = getattr(own, "graph", "full") if graph is None else graph

@@ -96,7 +96,7 @@ def ratings(
 ) -> None:
     """Rate the items of VOTES by a Bradley-Terry model, and print them best first."""
     from pairrank.io import read_votes
-    from pairrank.io.columns import write_columns
+    from pairrank.io.tables import write_columns
     from pairrank.ratings import BradleyTerry
 
     if output is not None:

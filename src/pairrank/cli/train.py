@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
-from pairrank.cli._columns import to_remember
+from pairrank.cli._columns import to_remember, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._learnt import Learnt, learn_streamed, summarise
-from pairrank.cli._models import MODELS, flag_of, learns_differences, make_ranker
+from pairrank.cli._models import MODELS, flag_of, in_flags, learns_differences, make_ranker
 from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._progress import Progress, Stopwatch
+from pairrank.cli._progress import Progress, Stopwatch, gap_of
 from pairrank.cli._report import report
 from pairrank.cli._rows import (
+    Streaming,
     check_inputs,
     check_output,
     count_preferences,
     facts_of,
+    is_streamed,
     load_rows,
-    weights_by_role,
+    rows_in,
+    stream_rows,
 )
-from pairrank.cli._streaming import Streaming, is_streamed
-from pairrank.cli.scoring import check_metrics, measure
-from pairrank.metrics._names import metric_named
+from pairrank.exceptions import PairrankError
+from pairrank.io import Rows
+from pairrank.metrics._names import check_metrics, metric_named
 
-if TYPE_CHECKING:
-    from pairrank.io import Rows
+_SHOWN = ("regularization", "n", "epsilon")
+"""Parameters that the summary shows where a model has them."""
 
 
 def train(
@@ -87,19 +90,28 @@ def train(
     inputs = (data, pairs, valid, valid_pairs)
     check_inputs(*inputs)
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
-    spent = Stopwatch()
-    streaming = Streaming(stream, memory_limit)
+    spent, progress = Stopwatch(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    instead = {"--search": search_of_blocks(model)} if search else None
-    if is_streamed(data, columns, streaming, refused, instead):
-        learnt = learn_streamed(
-            model, ranker, data, columns, streaming, valid, metric, spent, quiet=quiet
-        )
+    streaming = Streaming(stream, memory_limit)
+    remedy = search_of_blocks(model) if search and not (pairs or valid_pairs) else "leave it out"
+    if is_streamed(data, columns, streaming, refused, remedy):
+        check_streamed(model, ranker)
+        rows, held = read_blocks(ranker, data, columns, memory_limit, valid, metric, progress)
     else:
-        learnt = learn(model, ranker, inputs, columns, metric, spent, search=search, quiet=quiet)
-    ranker, whole = learnt.ranker, learnt.whole
-    summary = learnt.summary | spent.seconds
-    save_model(ranker, output, columns=learnt.columns, zero_based=learnt.zero_based)
+        rows, held = read(ranker, inputs, columns, metric, quiet=quiet)
+    spent.on("reading")
+    with progress, named(pairs or data), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
+        ranker, whole = fit(model, ranker, rows, held, metric if search else None, progress)
+    spent.on("fitting")
+    summary = summarise(model, ranker, rows)
+    if held is not None:
+        scores = ranker.predict(held.X)
+        summary[f"valid {metric}"] = metric_named(metric).of(held.y, scores, held.layout, ranker)
+    if not stream and rows.feature_names is not None:
+        ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    summary |= spent.seconds
+    save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {summary['rows']:,} rows"
@@ -108,37 +120,85 @@ def train(
         raise typer.Exit(interrupted_code())
 
 
-def learn(
-    model: str,
+def read(
     ranker: Any,
     inputs: tuple[str, str | None, str | None, str | None],
     columns: options.Columns,
     metric: str,
-    spent: Stopwatch,
     *,
-    search: bool,
     quiet: bool,
-) -> Learnt:
-    """Read the rows and fit the ranker to them, or choose it by a search."""
+) -> tuple[Rows, Rows | None]:
+    """Return training rows and validation rows in memory, checked; set the ranker's graph."""
     data, pairs, valid, valid_pairs = inputs
     rows = load_rows(data, columns, pairs=pairs, quiet=quiet)
     if pairs is None and not learns_differences(ranker):
         with named(data):
             ranker.set_params(graph=graph_of(ranker.graph, rows.y))
-    judged = None
-    if valid is not None:
-        judged = load_judged(valid, columns, rows, ranker, metric, valid_pairs, quiet=quiet)
-    spent.on("reading")
-    with Progress(quiet=quiet) as progress, named(pairs or data), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
-        ranker, whole = fit(model, ranker, rows, judged, metric if search else None, progress)
-    spent.on("fitting")
-    summary = summarise(model, ranker, facts_of(rows))
-    if judged is not None:
-        summary[f"valid {metric}"] = measure(metric, judged, ranker.predict(judged.X), ranker)
-    if rows.feature_names is not None:
-        ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    return Learnt(ranker, whole, summary, to_remember(data, columns), rows.zero_based)
+    if valid is None:
+        return rows, None
+    held = load_rows(
+        valid,
+        {**columns, "query_sizes": None},
+        n_features=rows.X.shape[1],
+        features=rows.feature_names,
+        zero_based=rows.zero_based,
+        pairs=valid_pairs,
+        quiet=quiet,
+    )
+    check_held(held, ranker, metric, valid, valid_pairs)
+    return rows, held
+
+
+def read_blocks(
+    ranker: Any,
+    data: str,
+    columns: options.Columns,
+    memory_limit: float | None,
+    valid: str | None,
+    metric: str,
+    progress: Progress,
+) -> tuple[Rows, Rows | None]:
+    """Return the same of rows that are read block by block; labels of validation rows are read."""
+    blocks = stream_rows(data, columns, memory_limit, progress)
+    with named(data):
+        labels = blocks._first_block().y
+        if not learns_differences(ranker):
+            ranker.set_params(graph=graph_of(ranker.graph, labels))
+        elif labels is None:
+            raise PairrankError("the rows have no labels: name their column with --label")
+    rows = Rows(blocks)
+    if valid is None:
+        return rows, None
+    names = blocks.feature_names
+    others = stream_rows(valid, columns, memory_limit, progress, features=names)
+    with named(valid):
+        held = rows_in(others, others.labels())
+    check_held(held, ranker, metric, valid, None)
+    return rows, held
+
+
+def check_held(held: Rows, ranker: Any, metric: str, valid: str, pairs: str | None) -> None:
+    """Raise a PairrankError if the metric cannot judge validation rows, or none is preferred."""
+    with named(valid):
+        check_metrics([metric], held.y)
+    count_preferences(held, getattr(ranker, "graph", "full"), pairs or valid)
+
+
+def check_streamed(model: str, ranker: Any) -> None:
+    """Refuse a model, or its options, that need all rows in memory."""
+
+    def streams(name: str) -> bool:
+        return MODELS[name].is_installed and hasattr(MODELS[name].type, "_check_blocks")
+
+    if not streams(model):
+        able = ", ".join(filter(streams, MODELS))
+        raise UsageError(
+            f"Model {model} needs all rows in memory: leave out --stream, or use {able}."
+        )
+    try:
+        ranker._check_blocks()
+    except PairrankError as error:
+        raise UsageError(f"{in_flags(str(error), ranker.get_params())}.") from None
 
 
 def search_of_blocks(model: str) -> str:
@@ -184,64 +244,40 @@ def check_roles(model: str, columns: options.Columns) -> None:
         raise UsageError(f"Model {model} does not take {asked}: {reason}.")
 
 
-def load_judged(
-    source: str,
-    columns: options.Columns,
-    rows: Rows,
-    ranker: Any,
-    metric: str,
-    pairs: str | None,
-    *,
-    quiet: bool,
-) -> Rows:
-    """Return the validation rows with the features of the training rows.
-
-    Raises a PairrankError if the metric cannot judge them, or they have no preference.
-    """
-    n_features, names = rows.X.shape[1], rows.feature_names
-    columns = {**columns, "query_sizes": None}
-    judged = load_rows(
-        source,
-        columns,
-        n_features=n_features,
-        features=names,
-        zero_based=rows.zero_based,
-        pairs=pairs,
-        quiet=quiet,
-    )
-    count_preferences(judged, getattr(ranker, "graph", "full"), pairs or source)
-    with named(source):
-        check_metrics([metric], judged)
-    return judged
-
-
 def fit(
-    model: str, ranker: Any, rows: Rows, judged: Rows | None, metric: str | None, progress: Progress
+    model: str, ranker: Any, rows: Rows, held: Rows | None, metric: str | None, progress: Progress
 ) -> tuple[Any, bool]:
     """Return the fitted ranker, and whether the fit was not interrupted.
 
-    With a metric the strength is searched: the ranker with the best metric on the judged rows is
-    returned, and of equal ones the most regularised.
+    With a metric the strength is searched: the ranker with the best metric on the validation rows
+    is returned, and of equal ones the most regularised.
     """
-    given, stopping = rows.layout, {}
-    if judged is not None and ranker._stops_early:
-        stopping = {"X_val": judged.X, "y_val": judged.y}
-        stopping |= {f"{name}_val": part for name, part in judged.layout.items()}
-    if metric is None or judged is None:
-        ranker.fit(rows.X, rows.y, **given, callback=progress, **stopping)
+    from pairrank.blocks import RowBlocks
+
+    stopping: dict[str, Any] = {}
+    if held is not None and ranker._stops_early:
+        stopping = {"X_val": held.X}
+        if not isinstance(held.X, RowBlocks):
+            of_rows = {f"{name}_val": part for name, part in held.layout.items()}
+            stopping |= {"y_val": held.y, **of_rows}
+    if metric is None or held is None:
+        try:
+            ranker.fit(rows.X, rows.y, **rows.layout, callback=progress, **stopping)
+        except PairrankError as error:
+            raise type(error)(in_flags(str(error), {"memory_limit": None})) from None
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path
 
-    strength = MODELS[model].strength
-    sign = 1.0 if metric_named(metric).greater_is_better else -1.0
+    strength, known = MODELS[model].strength, metric_named(metric)
+    sign = 1.0 if known.greater_is_better else -1.0
 
     def judge(candidate: Any, X: Any, y: Any) -> float:
-        value = measure(metric, judged, candidate.predict(X), candidate)
+        value = known.of(y, candidate.predict(X), held.layout, candidate)
         progress.keep(
             f"{strength} {getattr(candidate, strength):<12g} {metric} {value:.5f}  "
             f"objective {candidate.objective_:.6g}  steps {candidate.n_iter_}"
         )
-        return sign * value
+        return float(sign * value)
 
     path = regularization_path(
         ranker,
@@ -249,11 +285,43 @@ def fit(
         rows.y,
         param=strength,
         values=MODELS[model].values(),
-        **given,
-        X_val=judged.X,
-        y_val=judged.y,
+        **rows.layout,
+        X_val=held.X,
+        y_val=held.y,
         scoring=judge,
         fit_params=stopping,
     )
     progress.keep(f"best: {strength} {path.best_value:g}, {metric} {sign * path.best_score:.5f}")
     return path.best_estimator, not path.interrupted
+
+
+def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
+    """Return the facts of rows and of a fit for its summary."""
+    if rows.y is None:  # the rows are blocks
+        facts = {"rows": ranker.n_rows_, "features": ranker.n_features_in_}
+        facts["queries"] = ranker.n_queries_
+    else:
+        facts = facts_of(rows)
+    summary = {"model": type(ranker).__name__, **facts, "n_pairs": int(ranker.n_pairs_)}
+    strength = MODELS[model].strength
+    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in _SHOWN}
+    summary |= {name: value for name, value in shown.items() if value is not None}
+    if summary.get("regularization") != "iteration":
+        summary[strength] = getattr(ranker, f"{strength}_", getattr(ranker, strength))
+    if hasattr(ranker, "kernel_"):
+        summary["kernel"] = ranker.kernel_.function
+        summary["kernel features"] = int(ranker.kernel_.n_components_)
+    if hasattr(ranker, "n_edges_"):
+        summary["edges"] = int(ranker.n_edges_)
+        summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
+    summary["objective"] = float(ranker.objective_)
+    gap = gap_of(ranker.history_[-1]) if ranker.history_ else math.nan
+    if not math.isnan(gap):
+        summary["duality gap"] = gap
+    summary["iterations"] = int(ranker.n_iter_)
+    if getattr(ranker, "_stops_early", False):
+        summary["best iteration"] = int(ranker.best_iteration_)
+        score = float(ranker.validation_scores_[ranker.best_iteration_])
+        if ranker.validation_metric is None:
+            summary["validation error"] = 1.0 - score
+    return {**summary, "status": ranker.status_}

@@ -26,7 +26,7 @@ from pairrank.model_selection.scorers import ranker_in
 from pairrank.model_selection.splits import QueryKFold, Split, splits_of
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.order_graph import OrderGraph, as_graph
-from pairrank.report.measures import measure, overall
+from pairrank.report.measures import measure
 
 _LONGEST_REASON = 300
 
@@ -190,13 +190,14 @@ def _chosen(task: Task, candidate: Candidate, rows: Rows) -> dict[str, Any]:
     if len(grid) == 1 or not task.inner_cv:
         return dict(grid[0]) if len(grid) == 1 else {}
     name = task.metrics[0]
-    sign = 1.0 if metric_named(name).greater_is_better else -1.0
+    metric = metric_named(name)
+    sign = 1.0 if metric.greater_is_better else -1.0
     values = []
     for split in folds_of(task.inner_cv, rows, task.seed):
         train, test = task.parts(rows, split)
         for params in grid:
             scores = scores_of(_fitted(candidate, params, train), test.X, task.graph)
-            values.append(overall(name, test.y, scores, test.layout, None, task.graph))
+            values.append(metric.of(test.y, scores, test.layout, graph=task.graph))
     means = np.nanmean(sign * np.reshape(values, (-1, len(grid))), axis=0)
     if np.isnan(means).all():
         raise PairrankError(f"no inner fold has a value of {name}: take fewer inner folds")

@@ -19,9 +19,10 @@ from pairrank._docstrings import described_by, entries
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidates_of, tried_text
 from pairrank.comparison.results import ComparisonResults
-from pairrank.comparison.significance import Difference, differences_of
-from pairrank.comparison.summary import (
+from pairrank.comparison.tables import (
+    Difference,
     columns_of,
+    differences_of,
     summary_of,
     table_of_cells,
     table_of_queries,
@@ -30,11 +31,12 @@ from pairrank.comparison.summary import (
 )
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
-from pairrank.metrics.comparison import check_resampling
+from pairrank.metrics._names import check_metrics
+from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
-from pairrank.report.measures import check_metrics, usual_metrics
+from pairrank.report.measures import usual_metrics
 
 _LOGGER = logging.getLogger("pairrank")
 
@@ -221,8 +223,7 @@ def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
         raise PairrankError(str(error)) from error
     n_rows = X.shape[0]
     labels = validation.check_labels(y, n_rows)
-    checked = {name: check(given.get(name), n_rows) for name, check in validation.ALIGNED.items()}
-    return Rows(X, labels, {name: part for name, part in checked.items() if part is not None})
+    return Rows(X, labels, validation.check_aligned(given, n_rows))
 
 
 def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:

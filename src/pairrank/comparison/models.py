@@ -1,4 +1,4 @@
-"""The models that a comparison knows by name, and the values of the strengths that it tries."""
+"""The models that a comparison knows by name, and rankers of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -6,11 +6,94 @@ import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from sklearn.base import clone
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
 
+from pairrank._extras import require
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.preferences._codes import query_codes
+
+_LARGEST_GRADE = 30
+"""LightGBM's table of gains ends with this label; 2^label - 1 is the gain of NDCG."""
+
+
+class BoostedRanker(BaseEstimator):
+    """Trees that learn grades, whole numbers from 0 to 30, within queries in any order.
+
+    Parameters
+    ----------
+    objective : "lambdarank", "rank:ndcg" or "rank:pairwise"
+        The first is LightGBM's; the others are XGBoost's, which weighs whole queries only.
+    n_estimators : int
+        The number of trees.
+    num_leaves, max_depth : int
+        The leaves of each tree of LightGBM, and the depth of each of XGBoost.
+    learning_rate : float
+    random_state : int
+    """
+
+    model_: Any
+
+    def __init__(
+        self,
+        objective: str = "lambdarank",
+        *,
+        n_estimators: int = 100,
+        num_leaves: int = 31,
+        max_depth: int = 6,
+        learning_rate: float = 0.1,
+        random_state: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.n_estimators = n_estimators
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the grades of rows within queries."""
+        grades, codes, order = by_query(y, qid)
+        params = self.get_params()
+        leaves, depth = params.pop("num_leaves"), params.pop("max_depth")
+        if self.objective.startswith("rank:"):
+            if sample_weight is not None:
+                raise PairrankError("it takes no sample_weight")
+            xgboost = require("xgboost", "xgboost", "rank:ndcg and rank:pairwise")
+            self.model_ = xgboost.XGBRanker(**params, max_depth=depth, verbosity=0)
+            self.model_.fit(X[order], grades, qid=codes)
+            return self
+        lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
+        weight = None if sample_weight is None else sample_weight[order]
+        ranker = lightgbm.LGBMRanker(**params, num_leaves=leaves, verbose=-1)
+        ranker.fit(X[order], grades, group=np.bincount(codes), sample_weight=weight)
+        self.model_ = ranker.booster_
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the scores of rows."""
+        return np.asarray(self.model_.predict(X), dtype=np.float64)
+
+
+def by_query(y: Any, qid: Any) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.intp]]:
+    """Return grades and queries (ascending) in the order that makes queries contiguous, and it.
+
+    Raises a PairrankError where labels are not whole numbers from 0 to 30.
+    """
+    labels = np.asarray(y)
+    is_number = labels.dtype.kind in "fiu"
+    if not is_number or not ((labels >= 0) & (labels <= _LARGEST_GRADE)).all():
+        raise PairrankError(f"it learns labels from 0 to {_LARGEST_GRADE} only")
+    if (labels != np.round(labels)).any():
+        raise PairrankError("it learns labels that are whole numbers only")
+    codes = np.zeros(labels.size, dtype=np.int32) if qid is None else query_codes(qid)[1]
+    order = np.argsort(codes, kind="stable")
+    return labels.astype(np.int32)[order], codes[order], order
+
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -41,8 +124,7 @@ class Known(NamedTuple):
     params: Mapping[str, Any] = _NOTHING
 
 
-_LIGHTGBM = "pairrank.comparison.boosted:LightGBMRanker"
-_XGBOOST = "pairrank.comparison.boosted:XGBoostRanker"
+_BOOSTED = "pairrank.comparison.models:BoostedRanker"
 _LEAVES, _DEPTHS = {"num_leaves": (7, 31)}, {"max_depth": (3, 6)}
 
 KNOWN: dict[str, Known] = {
@@ -64,9 +146,9 @@ KNOWN: dict[str, Known] = {
     "logistic_regression": Known(
         "sklearn.linear_model:LogisticRegression", {"C": _powers(-4, 3)}, {"max_iter": 1_000}
     ),
-    "lambdarank": Known(_LIGHTGBM, _LEAVES, {"objective": "lambdarank"}),
-    "rank:ndcg": Known(_XGBOOST, _DEPTHS, {"objective": "rank:ndcg"}),
-    "rank:pairwise": Known(_XGBOOST, _DEPTHS, {"objective": "rank:pairwise"}),
+    "lambdarank": Known(_BOOSTED, _LEAVES, {"objective": "lambdarank"}),
+    "rank:ndcg": Known(_BOOSTED, _DEPTHS, {"objective": "rank:ndcg"}),
+    "rank:pairwise": Known(_BOOSTED, _DEPTHS, {"objective": "rank:pairwise"}),
 }
 """Name -> model."""
 

@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import Any, NamedTuple
 
-from pairrank.comparison.significance import Difference
+from pairrank.comparison.tables import Difference
 from pairrank.report.page import environment
 
 NONE = "–"

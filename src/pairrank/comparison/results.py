@@ -13,11 +13,10 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.comparison.page import NONE, Against, Page, Table, html_table, markdown, page_of
-from pairrank.comparison.significance import Difference
-from pairrank.comparison.summary import SECONDS, Columns
+from pairrank.comparison.tables import SECONDS, Columns, Difference
 from pairrank.exceptions import PairrankError
-from pairrank.io._atomic import atomic_write
-from pairrank.io.columns import write_columns
+from pairrank.io._streams import atomic_write
+from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
 
 TableName = Literal["scores", "queries", "summary", "differences"]

@@ -1,24 +1,6 @@
 """Levels of whole numbers, places of rows sorted by key, gathers, and groups that a graph joins."""
 
-import numpy as np
-
 from pairrank.compiled._jit import compiled
-
-
-@compiled
-def count_whole(y, low, offsets, counts):
-    """Write the offsets y - low (m,) int32 and add their numbers to counts (span,); O(m).
-
-    `low` is the least of the float64 labels, and the span is less than 2^31. Return False as soon
-    as a label is not whole.
-    """
-    for i in range(len(y)):
-        offset = np.int32(y[i] - low)
-        if y[i] != np.floor(y[i]):
-            return False
-        offsets[i] = offset
-        counts[offset] += 1
-    return True
 
 
 @compiled

@@ -107,22 +107,9 @@ def sparse_row_products(data, indices, indptr, w, out):
 
 
 @compiled
-def add_weighted_sparse_rows(data, indices, indptr, g, size, out):
-    """Add X' g / size to out for the CSR rows that indptr begins; O(non-zeros).
-
-    Weights, products and sums have the type of `out`.
-    """
-    kind = out.dtype.type
+def add_weighted_sparse_rows(data, indices, indptr, g, out):
+    """Add X' g to out for the CSR rows that indptr begins; O(non-zeros)."""
     for i in range(len(g)):
-        weight = kind(g[i] / size)
+        weight = g[i]
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            out[np.uint64(indices[k])] += kind(data[k]) * weight
-
-
-@compiled
-def add_weighted_sparse_sizes(data, indices, indptr, g, of_squares, out):
-    """Add |X|' g, or (X * X)' g, to out for the CSR rows that indptr begins; O(non-zeros)."""
-    for i in range(len(g)):
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            size = abs(np.float64(data[k]))
-            out[np.uint64(indices[k])] += g[i] * (size * size if of_squares else size)
+            out[np.uint64(indices[k])] += np.float64(data[k]) * weight

@@ -6,30 +6,12 @@ import numpy as np
 
 from pairrank.compiled._jit import compiled
 
-# The error of the token at state[ERROR_START]:state[ERROR_END]; the reader describes it.
-FINE = 0
-BAD_LABEL = 1
-BAD_QID = 2
-QID_MISSING = 3
-QID_UNEXPECTED = 4
-BAD_PAIR = 5
-DUPLICATE_INDEX = 6
-UNORDERED_INDEX = 7
-
 # Places of the state, an int64 array.
-N_ROWS = 0
-N_TOKENS = 1
-N_RUNS = 2
+N_ROWS, N_TOKENS, N_RUNS = 0, 1, 2
 HAS_QID = 3  # -1 before the first row, then 0 or 1
-MIN_INDEX = 4
-MIN_INDEX_LINE = 5
-MAX_INDEX = 6
-MAX_INDEX_LINE = 7
-ERROR = 8
-ERROR_LINE = 9
-ERROR_START = 10
-ERROR_END = 11
-STATE_SIZE = 12
+MIN_INDEX, MIN_INDEX_LINE, MAX_INDEX, MAX_INDEX_LINE = 4, 5, 6, 7
+BAD_LINE = 8  # the first line that is not valid; -1: none. The reader says why
+STATE_SIZE = 9
 
 MAX_INDEX_ALLOWED = (1 << 31) - 2
 LABEL = -1
@@ -39,14 +21,6 @@ LABEL = -1
 @compiled
 def _skip_blanks(text, at):
     while text[at] == 32 or text[at] == 9 or text[at] == 13:
-        at += 1
-    return at
-
-
-@compiled
-def _token_end(text, at):
-    """Return where the token ends: at a blank, a comment or the end of the line."""
-    while text[at] > 32 and text[at] != 35:
         at += 1
     return at
 
@@ -65,8 +39,8 @@ def _take_number(text, at, numbers, ends, n_tokens):
 
 
 @compiled
-def split_block(text, numbers, ends, indices, row_ends, runs, comments, state):
-    """Split whole lines into tokens; stop at the first error.
+def split_block(text, numbers, ends, indices, rows, runs, state):
+    """Split whole lines into tokens; stop at the first line that is not valid.
 
     Parameters
     ----------
@@ -78,20 +52,18 @@ def split_block(text, numbers, ends, indices, row_ends, runs, comments, state):
         Where each of these ends; the first element is 0.
     indices : ndarray of int32, at least one element per token
         The index of each value as in the file, and LABEL for a label.
-    row_ends : ndarray of int64, at least one element per row
-        The tokens up to the end of the row.
+    rows : ndarray of int64, shape (n_rows, 4)
+        The tokens up to the end of each row, start and end of the text after `#` (equal where there
+        is none), and the line.
     runs : ndarray of int64, shape (n_rows, 3)
         A run of rows of one qid: first row, start and end of the qid's text.
-    comments : ndarray of int64, shape (n_rows, 2)
-        Start and end of the text after `#`, equal where there is none.
     state : ndarray of int64, shape (STATE_SIZE,)
         Counts and extreme indices of this block; HAS_QID is given, if earlier rows tell it.
     """
     row = token = n_runs = line = 0
-    run_start = run_end = 0
-    at = start = 0
-    error = FINE
-    while at < len(text):
+    run_start = run_end = at = 0
+    fine = True
+    while fine and at < len(text):
         at = _skip_blanks(text, at)
         if text[at] == 10 or text[at] == 35:
             while text[at] != 10:
@@ -110,15 +82,11 @@ def split_block(text, numbers, ends, indices, row_ends, runs, comments, state):
         )
         if state[HAS_QID] < 0:
             state[HAS_QID] = found
-        if found != state[HAS_QID]:
-            error = QID_UNEXPECTED if found else QID_MISSING
-            break
         if found:
-            at = _token_end(text, at)
             start += 4
-            if start == at:
-                error = BAD_QID
-                break
+            at += 4
+            while text[at] > 32 and text[at] != 35:
+                at += 1
             same = n_runs > 0 and at - start == run_end - run_start
             offset = 0
             while same and offset < at - start:
@@ -128,9 +96,10 @@ def split_block(text, numbers, ends, indices, row_ends, runs, comments, state):
                 run_start, run_end = start, at
                 runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2] = row, start, at
                 n_runs += 1
+        fine = found == state[HAS_QID] and (not found or at > start)
 
         last = -1
-        while True:
+        while fine:
             at = _skip_blanks(text, at)
             if text[at] == 10 or text[at] == 35:
                 break
@@ -141,46 +110,26 @@ def split_block(text, numbers, ends, indices, row_ends, runs, comments, state):
                 index = index * 10 + digit
                 at += 1
                 digit = np.int64(text[at]) - 48
-            if at == start or digit != 10 or index > MAX_INDEX_ALLOWED:
-                error = BAD_PAIR
-                break
-            if index <= last:
-                error = DUPLICATE_INDEX if index == last else UNORDERED_INDEX
+            fine = at > start and digit == 10 and last < index <= MAX_INDEX_ALLOWED
+            if not fine:
                 break
             if last < 0 and index < state[MIN_INDEX]:
-                state[MIN_INDEX] = index
-                state[MIN_INDEX_LINE] = line
+                state[MIN_INDEX], state[MIN_INDEX_LINE] = index, line
             last = index
             at = _take_number(text, at + 1, numbers, ends, token)
             indices[token] = index
             token += 1
-        if error != FINE:
+        if not fine:
             break
         if last > state[MAX_INDEX]:
-            state[MAX_INDEX] = last
-            state[MAX_INDEX_LINE] = line
-        start = at + 1 if text[at] == 35 else at
+            state[MAX_INDEX], state[MAX_INDEX_LINE] = last, line
+        rows[row, 1] = at + 1 if text[at] == 35 else at
         while text[at] != 10:
             at += 1
-        comments[row, 0], comments[row, 1] = start, at
-        row_ends[row] = token
+        rows[row, 0], rows[row, 2], rows[row, 3] = token, at, line
         row += 1
         at += 1
         line += 1
 
     state[N_ROWS], state[N_TOKENS], state[N_RUNS] = row, token, n_runs
-    state[ERROR], state[ERROR_LINE] = error, line
-    state[ERROR_START] = start
-    if error != FINE:
-        state[ERROR_END] = _token_end(text, start)
-
-
-@compiled
-def scatter_rows(row_ends, indices, values, out):
-    """Write rows of entries into the dense `out`, zeros elsewhere; O(cells of out)."""
-    entry = 0
-    for row in range(len(row_ends)):
-        out[row, :] = 0
-        while entry < row_ends[row]:
-            out[row, indices[entry]] = values[entry]
-            entry += 1
+    state[BAD_LINE] = -1 if fine else line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -77,17 +76,6 @@ def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[
     with _interruptible(client) as started:
         started += kept(client, graph, keys)
         return list(client.gather(started))
-
-
-def streamed(client: distributed.Client, futures: list[distributed.Future]) -> list[Any]:
-    """Return the values of futures, each fetched as soon as it is there; raises as `computed`."""
-    with _interruptible(client) as started:
-        started += futures
-        return list(client.sync(_each_when_ready, started))
-
-
-async def _each_when_ready(futures: list[distributed.Future]) -> list[Any]:
-    return await asyncio.gather(*futures)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pairrank.metrics import _tallies
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
 from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
-from pairrank.metrics._queries import check_relevant_from
+from pairrank.metrics._lists import check_relevant_from
 from pairrank.metrics._tallies import Tally
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
@@ -195,7 +195,7 @@ def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple
     for column in columns:
         graph |= column.graph
     token, found = uuid.uuid4().hex, []
-    load = functools.partial(tasks.load_labels, names, False)
+    load = functools.partial(tasks.load_labels, names)
     for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
         graph[f"pairrank_labels-{token}-{number}"] = (load, number, *keys[:-1])
         found.append(f"pairrank_labels-{token}-{number}")

@@ -47,8 +47,6 @@ class Partitions:
     features: Features
     rest: dict[str, Column]
     """y, and those of qid and the weights that are given."""
-    several: bool = False
-    """Whether y may have several columns, one per target."""
 
     @property
     def n_partitions(self) -> int:
@@ -84,7 +82,7 @@ def partitions_of(
     if "y" not in columns:
         raise InputTypeError(f"y{suffix} is None: give the labels, partitioned as X{suffix} is")
     check_alike(list(columns.values()))
-    return Partitions(columns.pop("X"), features_of(X, "X" + suffix), columns, several)
+    return Partitions(columns.pop("X"), features_of(X, "X" + suffix), columns)
 
 
 def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:

@@ -14,8 +14,7 @@ from dask.core import literal
 
 from pairrank.blocks._contracts import RowBlock
 from pairrank.dask import tasks
-from pairrank.dask.clients import computed, kept, streamed, worker_memory
-from pairrank.dask.grouping import groups_of
+from pairrank.dask.clients import computed, kept, worker_memory
 from pairrank.dask.partitions import Graph, Partitions, check_lengths
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 
@@ -31,9 +30,8 @@ class DaskPasses:
     """Passes over rows on a cluster; implements `Passes` of `pairrank.blocks._contracts`.
 
     A block is a partition that has rows. Blocks stay on the workers if `persist` says so, as tasks
-    that are computed again if a worker dies. No task is bound to a worker. Blocks that one worker
-    keeps share the tasks of a pass, because a task costs the client and the scheduler as much time
-    as 100,000 rows.
+    that are computed again if a worker dies. No task is bound to a worker. A pass has a task for
+    each block, which costs the client and the scheduler as much time as 100,000 rows.
 
     Parameters
     ----------
@@ -54,7 +52,6 @@ class DaskPasses:
         self._numbers = itertools.count()
         self._kept: list[Any] = []
         """Features and labels of each block, if workers keep them."""
-        self._groups: list[tuple[int, ...]] = []
         self._prepared: list[Any] = []
         self._digests: list[int] = []
         self._load_labels()
@@ -83,15 +80,10 @@ class DaskPasses:
         for index, block in enumerate(self._blocks_in(graph)):
             keys.append(self._key("describe", index))
             graph[keys[-1]] = (tasks.describe, index, block, task, given)
-        self.n_passes += 1
-        started = kept(self.client, graph, keys)
-        found: list[tasks.Described] = streamed(self.client, started)
+        found: list[tasks.Described] = self._computed(graph, keys)
         self._digests = [each.digest for each in found]
         if not self._kept:
             self._keep_blocks(sum(each.n_bytes for each in found), last=True)
-        self._groups = [(index,) for index in range(self.n_blocks)]
-        if self._kept:
-            self._groups = groups_of([each.home for each in found], self.client.nthreads())
         return [each.part for each in found]
 
     def prepare(
@@ -101,16 +93,11 @@ class DaskPasses:
         graph: Graph = {}
         given, keys = self._shared_in(graph, shared), []
         rows = self._kept or self._labels
-        for number, indices in enumerate(self._groups):
-            group = tasks.Group(indices, tuple(self._facts[index].digest for index in indices))
-            keys.append(self._key("prepare", number))
-            loaded = [rows[index] for index in indices]
-            graph[keys[-1]] = (tasks.prepare, _data(group), loaded, task, given)
+        for index, (facts, loaded) in enumerate(zip(self._facts, rows, strict=True)):
+            keys.append(self._key("prepare", index))
+            graph[keys[-1]] = (tasks.prepare, index, facts.digest, loaded, task, given)
         self._prepared = kept(self.client, graph, keys)
-        found = self._each("report", tasks.reports_of, self._prepared)
-        order = itertools.chain.from_iterable(self._groups)
-        reports = dict(zip(order, itertools.chain.from_iterable(found), strict=True))
-        return [reports[index] for index in range(self.n_blocks)]
+        return self._each("report", tasks.report_of, self._prepared)
 
     def reduce(
         self,
@@ -121,24 +108,18 @@ class DaskPasses:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
         graph: Graph = {}
         given, keys = self._shared_in(graph, shared), []
-        blocks = self._blocks_in(graph, labelled=False)
-        for number, indices in enumerate(self._groups):
-            group = tasks.Group(indices, tuple(self._digests[index] for index in indices))
-            keys.append(self._key("evaluate", number))
-            graph[keys[-1]] = (
-                tasks.evaluate,
-                _data(group),
-                self.n_blocks,
-                [blocks[index] for index in indices],
-                self._prepared[number] if self._prepared else None,
-                task,
-                merge,
-                given,
-            )
+        prepared = self._prepared or [None] * self.n_blocks
+        for index, block in enumerate(self._blocks_in(graph, labelled=False)):
+            keys.append(self._key("evaluate", index))
+            digest, state = self._digests[index], prepared[index]
+            graph[keys[-1]] = (tasks.evaluate, index, digest, block, state, task, given)
         while len(keys) > 1:
-            keys = self._merged_in(graph, keys, merge)
-        (merged,) = self._computed(graph, keys)
-        (part,) = merged.values()
+            merged = []
+            for start in range(0, len(keys), MERGED_TOGETHER):
+                merged.append(self._key("merge", start))
+                graph[merged[-1]] = (tasks.merge, merge, keys[start : start + MERGED_TOGETHER])
+            keys = merged
+        (part,) = self._computed(graph, keys)
         return part
 
     def _load_labels(self) -> None:
@@ -149,9 +130,7 @@ class DaskPasses:
             graph |= column.graph
         keys = [self._key("labels", number) for number in range(self.partitions.n_partitions)]
         for number, key in enumerate(keys):
-            load = functools.partial(
-                tasks.load_labels, tuple(columns), self.partitions.several, number
-            )
+            load = functools.partial(tasks.load_labels, tuple(columns), number)
             graph[key] = (load, *(column.keys[number] for column in columns.values()))
         labels = kept(self.client, graph, keys)
         facts = self._each("facts", tasks.facts_of, labels)
@@ -193,15 +172,6 @@ class DaskPasses:
                 graph[key] = (tasks.join, place, graph[key], self._labels[index])
             keys.append(key)
         return keys
-
-    def _merged_in(self, graph: Graph, keys: list[Any], merge: Any) -> list[Any]:
-        """Add one level of a tree of merges to the graph; return its keys."""
-        merged = []
-        for start in range(0, len(keys), MERGED_TOGETHER):
-            merged.append(self._key("merge", start))
-            together = keys[start : start + MERGED_TOGETHER]
-            graph[merged[-1]] = (tasks.merge_groups, merge, self.n_blocks, together)
-        return merged
 
     def _each(self, name: str, function: Callable[[Any], Any], futures: list[Any]) -> list[Any]:
         """Return the function of each value that workers keep."""

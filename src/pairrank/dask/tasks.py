@@ -11,17 +11,15 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import distributed
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from pairrank import threads
-from pairrank._validation import ALIGNED, check_features, check_labels, check_weights
+from pairrank._validation import check_features
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.checking import digest_of
+from pairrank.blocks.checking import checked_parts, digest_of, kind_of, naming
 from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
-from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
 
 
@@ -50,26 +48,13 @@ class Described(NamedTuple):
     """The checksum of the features."""
     n_bytes: int
     """The bytes of the features."""
-    home: str
-    """The address of the worker, which keeps the block if any does."""
-
-
-class Group(NamedTuple):
-    """The blocks of one task: their numbers, and the checksums of the first pass."""
-
-    indices: tuple[int, ...]
-    digests: tuple[int, ...]
 
 
 class Prepared(NamedTuple):
-    """The states of the blocks of a group, which stay on the worker, and what travels of them."""
+    """The state of a block, which stays on the worker, and what travels of it."""
 
-    states: list[Any]
-    reports: list[Any]
-
-
-Results = dict[tuple[int, int], Any]
-"""Results of a pass by their place in the tree of merges, see `merged_in_order`."""
+    state: Any
+    report: Any
 
 
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,15 +69,13 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @alone
-def load_labels(names: tuple[str, ...], several: bool, number: int, *parts: Any) -> Loaded:
+def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
     """Return the checked labels of a partition, with its queries and weights."""
-    first, *others = names
-    with _named(number):
-        y = checked_targets(parts[0]) if several else check_labels(parts[0])
-        for name, part in zip(others, parts[1:], strict=True):
-            check_lengths(number, name, len(part), first, len(y))
-        checked = {name: _check(name, part) for name, part in zip(others, parts[1:], strict=True)}
-    block = RowBlock(None, y, **checked)
+    given, n_rows = dict(zip(names, parts, strict=True)), len(parts[0])
+    with naming(f"partition {number}"):
+        for name, part in given.items():
+            check_lengths(number, name, len(part), names[0], n_rows)
+        block = RowBlock(None, **checked_parts(RowBlock(None, **given), n_rows))
     return Loaded(block, of_labels=_digest_of_labels(block))
 
 
@@ -103,7 +86,7 @@ def load_features(number: int, features: Features, X: Any) -> Loaded:
     columns.n_features_in_ = features.n_features
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)
-    with _named(number):
+    with naming(f"partition {number}"):
         X = check_features(columns, X, reset=False, finite=False)
         return Loaded(RowBlock(X), of_features=digest_of(X, finite=True))
 
@@ -120,7 +103,7 @@ def facts_of(labels: Loaded) -> Facts:
     """Return what the client needs to know of a partition's labels."""
     block = labels.block._replace(X=None)
     parts = {name: part for name, part in block._asdict().items() if part is not None}
-    kinds = {name: _KINDS.get(part.dtype.kind, "numbers") for name, part in parts.items()}
+    kinds = {name: kind_of(part) for name, part in parts.items()}
     return Facts(len(parts["y"]), labels.of_labels, kinds)
 
 
@@ -129,89 +112,38 @@ def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> Described:
     """Return a block's description and the size of its features."""
     X = loaded.block.X
     part = call(index, loaded.block, shared)
-    home = distributed.get_worker().address
-    return Described(part, loaded.of_features, bytes_of(X), home)
+    return Described(part, loaded.of_features, bytes_of(X))
 
 
 @alone
-def prepare(group: Group, loaded: list[Loaded], call: Any, shared: Any) -> Prepared:
-    """Return the state and the report of each block of a group."""
-    prepared = Prepared([], [])
-    for index, digest, labels in zip(*group, loaded, strict=True):
-        _check_digest(index, labels.of_labels, digest)
-        state, report = call(index, labels.block._replace(X=None), shared)
-        prepared.states.append(state)
-        prepared.reports.append(report)
-    return prepared
+def prepare(index: int, digest: int, labels: Loaded, call: Any, shared: Any) -> Prepared:
+    """Return the state and the report of a block."""
+    _check_digest(index, labels.of_labels, digest)
+    return Prepared(*call(index, labels.block._replace(X=None), shared))
 
 
-def reports_of(prepared: Prepared) -> list[Any]:
-    """Return what travels of prepared blocks."""
-    return prepared.reports
+def report_of(prepared: Prepared) -> Any:
+    """Return what travels of a prepared block."""
+    return prepared.report
 
 
 @alone
 def evaluate(
-    group: Group,
-    n_blocks: int,
-    loaded: list[Loaded],
-    prepared: Prepared | None,
-    call: Any,
-    merge: Any,
-    shared: Any,
-) -> Results:
-    """Return the results of a pass for a group of blocks, merged as far as the group reaches."""
-    parts = {}
-    for at, (index, digest, features) in enumerate(zip(*group, loaded, strict=True)):
-        _check_digest(index, features.of_features, digest)
-        state = None if prepared is None else prepared.states[at]
-        parts[0, index] = call(index, features.block.X, state, shared)
-    return merged_in_order(merge, n_blocks, parts)
+    index: int, digest: int, features: Loaded, prepared: Prepared | None, call: Any, shared: Any
+) -> Any:
+    """Return the result of a pass for a block."""
+    _check_digest(index, features.of_features, digest)
+    state = None if prepared is None else prepared.state
+    return call(index, features.block.X, state, shared)
 
 
 @alone
-def merge_groups(call: Any, n_blocks: int, groups: list[Results]) -> Results:
-    """Return the results of several groups, merged as far as they reach.
+def merge(call: Any, parts: list[Any]) -> Any:
+    """Return results merged in their order.
 
     `call` may write into its first argument, which the worker may need again: it gets a copy.
     """
-    parts = {place: part for group in groups for place, part in group.items()}
-    return merged_in_order(call, n_blocks, parts, copies=True)
-
-
-def merged_in_order(
-    call: Callable[[Any, Any], Any],
-    n_blocks: int,
-    parts: Results,
-    *,
-    copies: bool = False,
-) -> Results:
-    """Return the results of some blocks, merged two by two in a binary tree over all blocks.
-
-    The key of a result is its level in the tree and its place there; (0, index) is a block. Two
-    neighbours are merged if both are known, so the order of merges depends on the number of blocks
-    only, not on the tasks that do them. With `copies` the results given are not written into.
-    """
-    parts, own, level = dict(parts), set() if copies else set(parts), 0
-    while n_blocks > 1:
-        for place in sorted(at for known, at in parts if known == level and at % 2 == 0):
-            left, right = (level, place), (level, place + 1)
-            above = level + 1, place // 2
-            if place + 1 == n_blocks:
-                is_own, parts[above] = left in own, parts.pop(left)
-            elif right in parts:
-                first = parts.pop(left)
-                first = first if left in own else copy.deepcopy(first)
-                is_own, parts[above] = True, call(first, parts.pop(right))
-            else:
-                continue
-            if is_own:
-                own.add(above)
-        n_blocks, level = -(-n_blocks // 2), level + 1
-    return parts
-
-
-_KINDS = {"U": "text", "S": "text", "O": "objects"}
+    return functools.reduce(call, parts[1:], copy.deepcopy(parts[0]))
 
 
 class _Columns(BaseEstimator):
@@ -219,27 +151,6 @@ class _Columns(BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: Any
-
-
-class _named:
-    """Puts the number of the partition in front of an error's message."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, PairrankError):
-            raise type(error)(f"partition {self._number}: {error}") from error
-
-
-def _check(name: str, part: Any) -> Any:
-    """Check an array with an entry per row; a partition may have weights of 0 only."""
-    if name == "qid":
-        return ALIGNED[name](part, len(part))
-    return check_weights(part, len(part), name, all_zero=True)
 
 
 def _check_digest(index: int, digest: int, known: int) -> None:

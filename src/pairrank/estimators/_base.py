@@ -100,7 +100,7 @@ class BaseRanker(Described, BaseEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
-            return X.scored(self, labelled=False)[0]
+            return X._scored(self, labelled=False)[0]
         return self._scores(self._check_X(X, reset=False))
 
     def _scores(self, X: Any) -> FloatArray:
@@ -147,7 +147,7 @@ class BaseRanker(Described, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
             refuse_given(qid=qid)
-            scores, rows = X.scored(self)
+            scores, rows = X._scored(self)
             if scores.ndim == 1:
                 return _positions(scores, rows.qid)
             return np.column_stack([_positions(each, rows.qid) for each in scores.T])
@@ -193,7 +193,7 @@ class BaseRanker(Described, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
             refuse_given(y=y, **rows)
-            scores, found = X.scored(self)
+            scores, found = X._scored(self)
             labels, rows = found.y, {name: getattr(found, name) for name in ALIGNED}
         else:
             scores = self.predict(X)

@@ -26,7 +26,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
-    passes = blocks.passes()
+    passes = blocks._passes()
     held = held_of(ranker, given, passes)
     fit_on_passes(
         ranker,
@@ -34,10 +34,10 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         held=held,
         held_names=names_of(given["X_val"]),
         callback=given["callback"],
-        raw_coef=blocks.raw_coef,
-        own_coef=blocks.own_coef,
+        raw_coef=blocks._raw_coef,
+        own_coef=blocks._own_coef,
     )
-    ranker._shift_scores(blocks.score_offset(ranker.coef_))
+    ranker._shift_scores(blocks._score_offset(ranker.coef_))
     return ranker
 
 
@@ -51,7 +51,6 @@ def fit_on_passes(
     callback: Callback | None = None,
     raw_coef: Callable[[FloatArray], FloatArray] | None = None,
     own_coef: Callable[[FloatArray], FloatArray] | None = None,
-    catalog: Catalog | None = None,
 ) -> Any:
     """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
 
@@ -71,8 +70,6 @@ def fit_on_passes(
     raw_coef, own_coef : callable, optional
         Return the weights of the user's features for those of the features in the blocks, and the
         reverse; None: the features are the same.
-    catalog : Catalog, optional
-        That of an earlier fit on these passes, which saves the first pass.
 
     Raises
     ------
@@ -88,7 +85,8 @@ def fit_on_passes(
             f"{reason} stops the fit by validation rows, and there are none: "
             f"pass X_val (in memory, or as X is) to fit, or {remedy}"
         )
-    catalog = catalog or described(ranker, passes)
+    graph = as_graph(getattr(ranker, "graph", "full"))
+    catalog = describe(passes, seed=ranker._seed(), graph=graph)
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
     raw = raw_coef or np.asarray
@@ -114,12 +112,6 @@ def fit_on_passes(
     ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])
     ranker._conclude_blocks(prepared, solutions)
     return ranker
-
-
-def described(ranker: Any, passes: Passes) -> Catalog:
-    """Return the catalog of the first pass for a ranker."""
-    graph = as_graph(getattr(ranker, "graph", "full"))
-    return describe(passes, seed=ranker._seed(), graph=graph)
 
 
 class _Last:
@@ -155,7 +147,7 @@ def held_of(
     """
     if isinstance(given["X_val"], RowBlocks):
         refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
-        held: Passes = given["X_val"].raw().passes(beside)
+        held: Passes = given["X_val"]._raw()._passes(beside)
         return held
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):

@@ -36,10 +36,9 @@ from pairrank.objective import (
 )
 from pairrank.preferences import Differences, Levels, PairIndex, Preferences, draw_sample
 from pairrank.solvers.bundle import Bundle
-from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.sgd import SGD, Walk
-from pairrank.solvers.tron import Tron
+from pairrank.solvers.tron import ContinuedTron, Tron
 
 if TYPE_CHECKING:
     from pairrank.blocks.problem import BlockProblem
@@ -48,7 +47,7 @@ MAX_DENSE_FEATURES = 2000
 _ROWS_PER_FEATURE = 50
 _WORTH_SAMPLING = 5.0
 """A fit takes about six sampled Hessians where conjugate gradients take thirty exact products."""
-_LEAST_SAMPLE, _ENTRIES_OF_LEAST = 10_000, 400_000
+_LEAST_SAMPLE, _ENTRIES_OF_LEAST = 5000, 400_000
 _ROWS_PER_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
@@ -131,11 +130,10 @@ def minimize(
     may_separate = start is None and not isinstance(model, SampledModel) and _may_separate(problem)
     if method.solver == "auto" and values_agree(problem.loss) and may_separate:
         path = _continued(problem, method, generator)
-        rough = PairObjective(problem, model, is_rough=True)
-        return descend(rough, path, method, None, None, callback)
+        return descend(PairObjective(problem, model), path, method, None, None, callback)
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
-    objective = PairObjective(problem, model, is_rough=method.solver == "auto")
+    objective = PairObjective(problem, model)
     return descend(objective, _solver(problem.loss, method, line), method, start, None, callback)
 
 

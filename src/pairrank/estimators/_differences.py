@@ -118,7 +118,7 @@ def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
     assert isinstance(prepared, PreparedDifferences)
     if not few_enough(prepared.catalog, name == "direct"):
         return None
-    sums = summed_squares(problem.passes, prepared, problem.origin)
+    sums = summed_squares(problem.passes, problem.origin)
     gram, penalty, factor = sums.products[:d, :d], problem.penalty, problem.factor
 
     def objective(target: int) -> Objective:

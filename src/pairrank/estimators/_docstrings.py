@@ -24,7 +24,7 @@ kernel : None, "linear", "rbf", "poly", "precomputed", callable or Kernel, defau
     ``Kernel("rbf", gamma=0.1, n_components=500)``; grids reach them as ``kernel__gamma``. With
     "precomputed", X is the kernel matrix of the training rows, and k(rows, training rows) for
     predictions.
-C : float, default 1.0
+C : float, default 0.1
     Weight of the loss.
 max_iter : int, default 1000
     The largest number of iterations: Newton steps, conjugate gradients, cutting planes, or rounds
@@ -80,7 +80,7 @@ cv : int, splitter or iterable of (training rows, test rows), optional
     random within each label, so that every fold spans all labels. Other splitters than QueryKFold
     get the qid as their groups. Of Pairs, comparisons are split, also by splitters and iterables:
     whole groups, or else whole queries, or else single comparisons; see
-    `pairrank.model_selection.pair_folds`.
+    `pairrank.model_selection.splits`.
 scoring : str or callable, default "pairwise_accuracy"
     "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.

@@ -47,6 +47,8 @@ class RankBoost(FittedRanker):
     ----------
     n_estimators : int, default 100
         The number of rounds.
+    learning_rate : float, default 0.5
+        What multiplies alpha; 1 is the paper's algorithm. At 1 the rounds overfit more.
     early_stopping : bool, default False
         Keep the rounds up to the best validation score, and stop `patience` rounds after it. `fit`
         takes X_val and y_val; without them it draws validation rows.
@@ -107,7 +109,8 @@ class RankBoost(FittedRanker):
 
     alpha follows from h by the paper's second method, 0.5 ln(W+/W-), with the weights of the pairs
     that h puts right and wrong, as shares of all: the least loss for an h of 0 and 1. 0.001 is
-    added to W+ and W-, so that alpha is finite where h makes no mistake (then 3.5).
+    added to W+ and W-, so that alpha is finite where h makes no mistake (then 3.5). `learning_rate`
+    multiplies it.
 
     The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
     rounding, the loss is least over all sums of the weak rankings, and rounds end. h is chosen by
@@ -135,6 +138,7 @@ class RankBoost(FittedRanker):
     _learnt = "rankings_"
     n_estimators: int = 100
     _: KW_ONLY
+    learning_rate: float = 0.5
     early_stopping: bool = False
     validation_fraction: float = 0.1
     patience: int = 10
@@ -185,6 +189,9 @@ class RankBoost(FittedRanker):
     def _check_parameters(self) -> None:
         name = "n_estimators"
         validation.check_number(self.n_estimators, name, low=1, inclusive=True, integer=True)
+        validation.check_number(self.learning_rate, "learning_rate")
+        if self.learning_rate > 1:
+            raise PairrankError(f"learning_rate must be at most 1 (got {self.learning_rate!r})")
         super()._check_parameters()
         as_graph(self.graph)
 
@@ -210,7 +217,8 @@ class RankBoost(FittedRanker):
         from pairrank.rank_boost.rounds import Booster
 
         n_bins = None if self.n_rows_ <= MOST_EXACT_ROWS else MOST_BINS
-        booster = Booster(encode(rows.X, rows.kept_weight, n_bins), preferences)
+        codes = encode(rows.X, rows.kept_weight, n_bins)
+        booster = Booster(codes, preferences, float(self.learning_rate))
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
             self._found, history = [], []

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
 from pairrank.exceptions import OrderChangeWarning, PairrankError
-from pairrank.export.formats import FORMATS, Format, format_named
-from pairrank.export.linear import LinearModel
+from pairrank.export.formats import FORMATS, Format, LinearModel, format_named
 from pairrank.export.order_check import OrderCheck, check_order
 from pairrank.io._streams import open_target
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.export.linear import LinearModel
+from pairrank.export.formats import LinearModel
 from pairrank.io.rows import numbered_names
 
 

@@ -2,16 +2,293 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+from importlib.metadata import version
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._extras import require
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
-from pairrank.export import engines, onnx_graph, programs
-from pairrank.export.arithmetic import DOUBLE, MIXED, SINGLE, Arithmetic
-from pairrank.export.linear import LinearModel
 from pairrank.io._streams import COMPRESSED_SUFFIXES
+
+
+class LinearModel(NamedTuple):
+    """A score that is linear in the raw features: sum of weight times feature, plus the offset.
+
+    Attributes
+    ----------
+    names : list of str
+        The names of the features, all different.
+    weights : ndarray of shape (n_features,), float64
+    offset : float
+        The same for all rows, so it does not change their order.
+    ranker : str
+        The class of the ranker.
+    title : str
+        The name of the model in a search engine.
+    """
+
+    names: list[str]
+    weights: FloatArray
+    offset: float
+    ranker: str
+    title: str = "pairrank"
+
+
+_ROWS = 4096
+"""Dense rows are converted in blocks of so many."""
+
+
+class Arithmetic(NamedTuple):
+    """The types in which a score is computed.
+
+    The products of weights and features are added one by one, in the order of the features; each
+    product and each sum is rounded.
+
+    Attributes
+    ----------
+    features : type
+        Of the features.
+    sums : type
+        Of the weights, the products and the sums.
+    adds_offset : bool
+        Whether the offset is added at the end.
+    """
+
+    features: type
+    sums: type
+    adds_offset: bool = False
+
+    @property
+    def precision(self) -> str:
+        """The type in words."""
+        return "float32" if np.float32 in (self.features, self.sums) else "float64"
+
+    def scores(self, X: Any, weights: NDArray[np.float64], offset: float) -> NDArray[np.float64]:
+        """Return the score of each row of a dense or CSR matrix; O(entries).
+
+        Raises a PairrankError if a feature or a score is too large for its type.
+        """
+        result = np.zeros(X.shape[0], dtype=self.sums)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            weights = weights.astype(self.sums)
+            if sparse.issparse(X):
+                self._add_sparse(X.tocsc(), weights, result)
+            else:
+                for start in range(0, len(result), _ROWS):
+                    block = slice(start, start + _ROWS)
+                    self._add_dense(X[block], weights, result[block])
+            if self.adds_offset:
+                result += self.sums(offset)
+        if not np.isfinite(result).all():
+            row = int(np.argmin(np.isfinite(result)))
+            raise PairrankError(
+                f"the score of row {row} overflows {self.precision}, in which it is computed: "
+                "scale the features down and fit again"
+            )
+        return result.astype(np.float64)
+
+    def _add_dense(self, X: NDArray[Any], weights: NDArray[Any], result: NDArray[Any]) -> None:
+        columns: NDArray[Any] = np.ascontiguousarray(X.T, dtype=self.features)
+        for column, weight in zip(columns, weights, strict=True):
+            result += column.astype(self.sums, copy=False) * weight
+
+    def _add_sparse(self, X: Any, weights: NDArray[Any], result: NDArray[Any]) -> None:
+        X.sum_duplicates()
+        values = X.data.astype(self.features).astype(self.sums)
+        for feature, weight in enumerate(weights):
+            entries = slice(X.indptr[feature], X.indptr[feature + 1])
+            result[X.indices[entries]] += values[entries] * weight
+
+
+SINGLE = Arithmetic(np.float32, np.float32)
+"""Search engines: all in float32."""
+MIXED = Arithmetic(np.float32, np.float64)
+"""RankLib: features in float32, all else in float64."""
+DOUBLE = Arithmetic(np.float64, np.float64, adds_offset=True)
+"""Databases and programs."""
+
+
+def learning_to_rank_plugin(model: LinearModel) -> str:
+    """Return the body of POST _ltr/_featureset/SET/_createmodel, a `model/linear` definition.
+
+    The plugins of Elasticsearch and OpenSearch take the definition as text that holds JSON.
+    """
+    weights = dict(zip(model.names, _single(model), strict=True))
+    definition = {"type": "model/linear", "definition": json.dumps(weights)}
+    return _json({"model": {"name": model.title, "model": definition}})
+
+
+def solr(model: LinearModel) -> str:
+    """Return a LinearModel for Solr's model store, with a weight for every feature."""
+    weights = dict(zip(model.names, _single(model), strict=True))
+    return _json(
+        {
+            "class": "org.apache.solr.ltr.model.LinearModel",
+            "name": model.title,
+            "features": [{"name": feature} for feature in model.names],
+            "params": {"weights": weights},
+        }
+    )
+
+
+def ranklib(model: LinearModel) -> str:
+    """Return a Coordinate Ascent model, RankLib's linear ranker; features are numbered from 1."""
+    weights = enumerate(model.weights.tolist(), start=1)
+    return "## Coordinate Ascent\n" + " ".join(f"{id}:{w!r}" for id, w in weights) + "\n"
+
+
+def single_weights(model: LinearModel) -> np.ndarray:
+    """Return the weights as float32; raise a PairrankError for one that is too large for it."""
+    with np.errstate(over="ignore", under="ignore"):
+        weights = model.weights.astype(np.float32)
+    if not np.isfinite(weights).all():
+        feature = int(np.argmin(np.isfinite(weights)))
+        raise PairrankError(
+            f"the weight {model.weights[feature]:g} of feature {model.names[feature]!r} is too "
+            "large for float32, in which the engine computes: multiply the feature by a large "
+            "constant and fit again"
+        )
+    return weights
+
+
+def _single(model: LinearModel) -> list[float]:
+    """Return the float32 weights as numbers whose text every parser reads as the same float32."""
+    return [float(weight) for weight in single_weights(model)]
+
+
+def _json(body: object) -> str:
+    return json.dumps(body, indent=2) + "\n"
+
+
+_PYTHON = '''\
+"""Scores of a linear {ranker}, exported by pairrank {version}; higher ranks better."""
+
+WEIGHTS = {{
+{weights}
+}}
+OFFSET = {offset!r}
+
+
+def score(row):
+    """Return the score of a row, a mapping from the names of features to numbers."""
+    return OFFSET + sum(weight * row[name] for name, weight in WEIGHTS.items())
+'''
+
+
+def as_json(model: LinearModel) -> str:
+    """Return names, weights and offset as a JSON object."""
+    record = {
+        "format": "pairrank-linear",
+        "version": 1,
+        "pairrank": version("pairrank"),
+        "ranker": model.ranker,
+        "offset": model.offset,
+        "names": model.names,
+        "weights": model.weights.tolist(),
+    }
+    return json.dumps(record, indent=2) + "\n"
+
+
+def as_csv(model: LinearModel) -> str:
+    """Return a table with the columns feature and weight."""
+    text = io.StringIO()
+    # minimal quoting leaves a carriage return bare, which readers take for the end of the line
+    if any("\r" in name for name in model.names):
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    else:
+        writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("feature", "weight"))
+    writer.writerows(zip(model.names, model.weights.tolist(), strict=True))
+    return text.getvalue()
+
+
+def as_sql(model: LinearModel) -> str:
+    """Return an expression over columns with the names of the features.
+
+    Identifiers are quoted as in standard SQL. Numbers have an exponent, so that databases compute
+    with floating point, not with decimals. Features of weight 0 are left out.
+    """
+    terms = [
+        f"{_sql_number(weight)} * {_sql_identifier(feature)}"
+        for feature, weight in zip(model.names, model.weights.tolist(), strict=True)
+        if weight
+    ]
+    if model.offset or not terms:
+        terms.append(_sql_number(model.offset))
+    return "\n+ ".join(terms) + "\n"
+
+
+def as_python(model: LinearModel) -> str:
+    """Return a module with a function `score` that needs no library."""
+    pairs = zip(model.names, model.weights.tolist(), strict=True)
+    return _PYTHON.format(
+        ranker=model.ranker,
+        version=version("pairrank"),
+        weights="\n".join(f"    {feature!r}: {weight!r}," for feature, weight in pairs),
+        offset=model.offset,
+    )
+
+
+def _sql_number(value: float) -> str:
+    return np.format_float_scientific(value, trim="-")
+
+
+def _sql_identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+OPSET = 13
+"""The version of ONNX's operators; runtimes since 2020 have it."""
+
+
+def as_onnx(model: LinearModel) -> bytes:
+    """Return a graph from `features`, float32 (rows, features), to `scores`, float32 (rows,).
+
+    The metadata hold the names of the features as a JSON list, under `feature_names`.
+    """
+    onnx = require("onnx", "onnx", "ONNX files")
+    helper, single = onnx.helper, onnx.TensorProto.FLOAT
+    if abs(model.offset) > float(np.finfo(np.float32).max):
+        raise PairrankError(
+            f"the offset {model.offset:g} is too large for float32, in which ONNX computes: "
+            "subtract a constant from the features and fit again"
+        )
+    constants = {"weights": single_weights(model), "offset": np.float32(model.offset)}
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["features", "weights"], ["products"]),
+            helper.make_node("Add", ["products", "offset"], ["scores"]),
+        ],
+        name="pairrank",
+        inputs=[helper.make_tensor_value_info("features", single, ["rows", len(model.names)])],
+        outputs=[helper.make_tensor_value_info("scores", single, ["rows"])],
+        initializer=[
+            onnx.numpy_helper.from_array(np.asarray(value), name)
+            for name, value in constants.items()
+        ],
+    )
+    opsets = [helper.make_opsetid("", OPSET)]
+    proto = helper.make_model(
+        graph,
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets),
+        producer_name="pairrank",
+        producer_version=version("pairrank"),
+        doc_string=f"Scores of a linear {model.ranker}; higher ranks better.",
+    )
+    helper.set_model_props(proto, {"feature_names": json.dumps(model.names)})
+    onnx.checker.check_model(proto)
+    return bytes(proto.SerializeToString())
 
 
 class Format(NamedTuple):
@@ -38,18 +315,18 @@ class Format(NamedTuple):
     has_title: bool = False
 
 
-_PLUGIN = Format(engines.learning_to_rank_plugin, SINGLE, ".json", has_title=True)
+_PLUGIN = Format(learning_to_rank_plugin, SINGLE, ".json", has_title=True)
 
 FORMATS: dict[str, Format] = {
     "elasticsearch": _PLUGIN,
     "opensearch": _PLUGIN,
-    "solr": Format(engines.solr, SINGLE, ".json", has_title=True),
-    "ranklib": Format(engines.ranklib, MIXED, ".ranklib", has_names=False),
-    "onnx": Format(onnx_graph.as_onnx, SINGLE._replace(adds_offset=True), ".onnx"),
-    "json": Format(programs.as_json, DOUBLE, ".json"),
-    "csv": Format(programs.as_csv, DOUBLE._replace(adds_offset=False), ".csv"),
-    "sql": Format(programs.as_sql, DOUBLE, ".sql"),
-    "python": Format(programs.as_python, DOUBLE, ".py"),
+    "solr": Format(solr, SINGLE, ".json", has_title=True),
+    "ranklib": Format(ranklib, MIXED, ".ranklib", has_names=False),
+    "onnx": Format(as_onnx, SINGLE._replace(adds_offset=True), ".onnx"),
+    "json": Format(as_json, DOUBLE, ".json"),
+    "csv": Format(as_csv, DOUBLE._replace(adds_offset=False), ".csv"),
+    "sql": Format(as_sql, DOUBLE, ".sql"),
+    "python": Format(as_python, DOUBLE, ".py"),
 }
 """Name -> format: a new one is a line here and a writer."""
 

@@ -1,21 +1,238 @@
-"""Open paths, compressed files, standard streams and file objects."""
+"""Open paths, compressed files, standard streams and file objects; write files atomically."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import functools
+import glob
 import gzip
 import io
 import lzma
 import os
+import signal
+import stat
 import sys
+import tempfile
+import threading
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
 from typing import IO, Any
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io._atomic import STANDARD_STREAM, atomic_write
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+STANDARD_STREAM = "-"
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open `path` for writing; the file changes only if the block ends without an error.
+
+    The content goes to a temporary file in the same folder, is flushed to the disk, and replaces
+    the old file by `os.replace`. After any failure, and when SIGTERM or SIGHUP ends the process,
+    the temporary file is removed and the old file is unchanged. Anything but a regular file (a
+    pipe, a device) is written to directly; "-" is standard output.
+
+    Parameters
+    ----------
+    path : str or path-like
+    mode : {"wb", "w"}
+        Bytes, or text in UTF-8 with line ends as written.
+
+    Yields
+    ------
+    file object
+        Open for writing.
+
+    Raises
+    ------
+    FileAccessError
+        If the folder does not exist or is not writable, the file is read-only, the disk is full, or
+        standard output is closed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "scores.txt")
+    >>> with atomic_write(path, "w") as file:
+    ...     _ = file.write("0.5")
+    >>> path.read_text()
+    '0.5'
+    >>> folder.cleanup()
+    """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode must be 'wb' or 'w' (got {mode!r})")
+    name = os.fspath(path)
+    try:
+        with _open_for_writing(name, mode) as file:
+            yield file
+    except (FileAccessError, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise FileAccessError(_sentence(name, error)) from error
+
+
+def delete_leftovers(path: str | os.PathLike[str]) -> None:
+    """Delete the temporary files that killed processes have left beside `path`.
+
+    A process that writes holds a lock on its file, which the system releases when it is killed.
+    """
+    folder, base = os.path.split(os.path.realpath(path))
+    for left in Path(folder).glob(f".{glob.escape(base[:100])}.*.part"):
+        with contextlib.suppress(OSError), open(left, "rb") as file:
+            _lock(file)
+            left.unlink()
+
+
+def _lock(file: IO[Any]) -> None:
+    """Lock a file, or raise an OSError where another process writes it; no locks on Windows."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def refuse_read_only(path: str | os.PathLike[str]) -> None:
+    """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace.
+
+    Parameters
+    ----------
+    path : path-like
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    if not stat.S_IMODE(mode) & 0o222 or not os.access(path, os.W_OK):
+        raise FileAccessError(
+            f"cannot write {os.fspath(path)}: the file is read-only; make it writable "
+            "(chmod u+w), or name another"
+        )
+
+
+def _open_for_writing(name: str, mode: str) -> contextlib.AbstractContextManager[IO[Any]]:
+    if name == STANDARD_STREAM:
+        return _standard_output(mode)
+    target = os.path.realpath(name)
+    refuse_read_only(target)
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        return _replacing(target, mode, _default_permissions())
+    if stat.S_ISREG(old.st_mode):
+        return _replacing(target, mode, stat.S_IMODE(old.st_mode))
+    return open(target, mode, **_text_options(mode))
+
+
+@contextlib.contextmanager
+def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
+    folder, base = os.path.split(target)
+    temporary: list[str] = []
+    with _removed_at_termination(temporary):
+        try:
+            descriptor, path = tempfile.mkstemp(
+                prefix=f".{base[:100]}.", suffix=".part", dir=folder
+            )
+            temporary.append(path)
+            os.close(descriptor)
+            with open(path, mode, **_text_options(mode)) as file:
+                _lock(file)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(path, permissions)
+            os.replace(path, target)
+        except BaseException:
+            _remove(temporary)
+            raise
+
+
+@contextlib.contextmanager
+def _removed_at_termination(paths: list[str]) -> Iterator[None]:
+    """Remove files when SIGTERM or SIGHUP ends the process.
+
+    Signals that are handled or ignored already are not changed. The handlers are set only while a
+    file is written, so that a signal never waits for the end of a long computation.
+    """
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    ours = [number for number in numbers if number and signal.getsignal(number) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        ours = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        _remove(paths)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _remove(paths: list[str]) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+
+
+class _Borrowed(io.RawIOBase):
+    """A raw stream that stays open when the buffer around it is closed."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int | None:
+        return self._raw.write(data)
+
+
+@contextlib.contextmanager
+def _standard_output(mode: str) -> Iterator[IO[Any]]:
+    """Yield standard output, with a buffer if it is raw (PYTHONUNBUFFERED)."""
+    if sys.stdout is None:
+        raise FileAccessError("cannot write standard output: it is closed; name a file instead")
+    binary: Any = sys.stdout.buffer
+    binary.flush()
+    with contextlib.ExitStack() as stack:
+        if isinstance(binary, io.RawIOBase):
+            binary = stack.enter_context(io.BufferedWriter(_Borrowed(binary)))
+        file: Any = codecs.getwriter("utf-8")(binary) if mode == "w" else binary
+        yield file
+        binary.flush()
+
+
+def _text_options(mode: str) -> dict[str, Any]:
+    return {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
+
+
+def _default_permissions() -> int:
+    """Return the permissions that `open` gives a new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sentence(name: str, error: OSError) -> str:
+    shown = "standard output" if name == STANDARD_STREAM else name
+    reason = error.strerror or str(error)
+    return (
+        f"cannot write {shown}: {reason}; no partial file was left. "
+        "Choose another place, or free space there"
+    )
+
 
 _COMPRESSORS: dict[str, Any] = {
     ".gz": lambda file: gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0),

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._atomic import delete_leftovers
 from pairrank.io._csv import CsvText
-from pairrank.io._streams import ReadingCallback, name_of
+from pairrank.io._streams import ReadingCallback, delete_leftovers, name_of
 from pairrank.io.dispatch import format_of, queries_beside, read_rows, write_blocks
 from pairrank.io.rows import (
     ROW_COLUMNS,

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._atomic import atomic_write
-from pairrank.io._streams import name_of, open_raw
+from pairrank.io._streams import atomic_write, name_of, open_raw
 
 FORMAT = "pairrank-model"
 VERSION = 2

@@ -23,33 +23,9 @@ _BATCH_ROWS = 1 << 18
 class ParquetBlocks:
     """A source of blocks of rows: only the columns needed are read, and few row groups at a time.
 
-    Parameters
-    ----------
-    data : str, path-like, sequence of them, or pyarrow.dataset.Dataset
-        A file, a pattern such as "rows/*.parquet", a folder or files.
-    columns : mapping
-        The columns by role: label, qid, weight, winner_weight, loser_weight.
-    features : sequence of str, optional
-        The feature columns; None: all others.
-    drop : sequence of str
-        Columns that are not features.
-    drop_text : bool
-        Whether columns of text are left out as features; False refuses them.
-    batch_rows : int, optional
-        The rows of a block; None: `block_bytes` of X.
-    dtype : float64 or float32, optional
-        The dtype of X; None: float32 if all features are, else float64.
-    filesystem : pyarrow.fs.FileSystem or fsspec filesystem, optional
-        Where the files are; None: on this machine, or where their URI says.
-    block_bytes : int
-        The bytes of X in a block, where `batch_rows` is None.
-
-    Raises
-    ------
-    FileAccessError
-        If there is no such file.
-    FileFormatError
-        If a file is not Parquet or a column is unknown.
+    Parameters are those of `pairrank.RowBlocks.from_parquet`; `columns` has the names of columns by
+    role (label, qid, weight, winner_weight, loser_weight), and `block_bytes` are those of X in a
+    block where `batch_rows` is None.
     """
 
     def __init__(

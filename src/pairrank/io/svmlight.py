@@ -1,4 +1,4 @@
-"""read_svmlight: svmlight and LETOR text."""
+"""read_svmlight: svmlight and LETOR text, parsed block by block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pairrank import threads
 from pairrank._validation import check_number
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import ReadingCallback, name_of, open_source, position_in, whole_lines
-from pairrank.io._svmlight_errors import explain
+from pairrank.io._svmlight_faults import fault_of
 from pairrank.io.rows import (
     Rows,
     check_dtype,
@@ -97,7 +97,11 @@ def read_svmlight(
     >>> rows.y, rows.qid
     (array([2., 0.]), array([7, 7]))
     """
-    check_arguments(n_features, zero_based=zero_based, sparse=sparse)
+    for name, value in {"zero_based": zero_based, "sparse": sparse}.items():
+        if value not in (True, False, "auto"):
+            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
+    if n_features is not None:
+        check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
     text = SvmlightText(source, check_dtype(dtype), comments, callback)
     blocks = list(text.blocks())
     shift, width = text.shift(zero_based), text.width(zero_based, n_features)
@@ -115,15 +119,6 @@ def read_svmlight(
     X = matrix_of(np.concatenate(row_ends), indices, values, width, sparse=sparse)
     qid = text.query_names()[codes] if text.has_qid > 0 else None
     return Rows(X, labels, qid, comments=notes, zero_based=shift == 0)
-
-
-def check_arguments(n_features: Any, **choices: Any) -> None:
-    """Raise a PairrankError for a number of features, or a choice, that is not allowed."""
-    for name, value in choices.items():
-        if value not in (True, False, "auto"):
-            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
-    if n_features is not None:
-        check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
 
 
 class Block(NamedTuple):
@@ -176,26 +171,21 @@ class SvmlightText:
 
     def _checked(self, tokens: _Tokens) -> Block:
         """Return the rows of tokens, and count them."""
-        kernel, state, text, first_line = self._kernel, tokens.state, tokens.text, self._line
-        is_label = tokens.indices == kernel.LABEL
-        bad = ~np.isfinite(tokens.numbers)
+        kernel, state, text, first = self._kernel, tokens.state, tokens.text, self._line
+        row_ends, starts, ends, lines = tokens.rows.T
+        bad, line = ~np.isfinite(tokens.numbers), int(state[kernel.BAD_LINE])
         if bad.any():
-            at = int(bad.argmax())
-            line = first_line + _line_of(text, int(is_label[: at + 1].sum()) - 1)
-            token, code = tokens.token(at), kernel.BAD_LABEL
-            if not is_label[at]:
-                token, code = b"%d:%b" % (tokens.indices[at], token), kernel.BAD_PAIR
-            raise explain(self.name, code, line, token)
-        if state[kernel.ERROR] != kernel.FINE:
-            token = text[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
-            line = first_line + int(state[kernel.ERROR_LINE])
-            raise explain(self.name, int(state[kernel.ERROR]), line, token)
-        n_rows = int(state[kernel.N_ROWS])
-        row_ends = tokens.row_ends[:n_rows] - np.arange(1, n_rows + 1)
+            row = int(np.searchsorted(row_ends, bad.argmax(), side="right"))
+            line = int(lines[row]) if row < lines.size else line
+        if line >= 0:
+            fault = fault_of(text.split(b"\n")[line], has_qid=bool(state[kernel.HAS_QID]))
+            raise FileFormatError(f"{self.name}, line {first + line}: {fault}")
+        is_label = tokens.indices == kernel.LABEL
+        row_ends = row_ends - np.arange(1, lines.size + 1)
         labels, indices = tokens.numbers[is_label], tokens.indices[~is_label]
 
         def place(row: int) -> str:
-            return f"{self.name}, line {_line_of(text, row) + first_line}"
+            return f"{self.name}, line {lines[row] + first}"
 
         def place_of_entry(entry: int) -> str:
             row = int(np.searchsorted(row_ends, entry, side="right"))
@@ -206,15 +196,21 @@ class SvmlightText:
         refuse_merged_labels(large, place)
         values = narrowed(tokens.numbers[~is_label], self._dtype, place_of_entry)
         self._line += text.count(b"\n")
-        self.n_rows += n_rows
+        self.n_rows += lines.size
         self.n_entries += len(values)
         self.has_qid = int(state[kernel.HAS_QID])
-        lines = state[[kernel.MIN_INDEX_LINE, kernel.MAX_INDEX_LINE]] + first_line
-        self._lowest = min(self._lowest, (int(state[kernel.MIN_INDEX]), int(lines[0])))
-        if state[kernel.MAX_INDEX] > self._highest[0]:
-            self._highest = int(state[kernel.MAX_INDEX]), int(lines[1])
-        codes = self._codes(text, tokens.runs, n_rows)
-        return Block(labels, row_ends, indices, values, codes, self._notes(tokens))
+        lowest, at_lowest, highest, at_highest = state[kernel.MIN_INDEX : kernel.BAD_LINE].tolist()
+        self._lowest = min(self._lowest, (lowest, at_lowest + first))
+        if highest > self._highest[0]:
+            self._highest = highest, at_highest + first
+        notes = None
+        if self._comments:
+            notes = [
+                text[start:end].rstrip().decode("utf-8", "surrogateescape")
+                for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+            ]
+        codes = self._codes(text, tokens.runs, lines.size)
+        return Block(labels, row_ends, indices, values, codes, notes)
 
     def _codes(self, text: bytes, runs: Any, n_rows: int) -> np.ndarray[Any, Any]:
         """Return the number of each row's query."""
@@ -224,14 +220,6 @@ class SvmlightText:
         ]
         lengths = np.diff(runs[:, 0], append=n_rows) if codes else 0
         return np.repeat(np.array(codes, dtype=np.int32), lengths)
-
-    def _notes(self, tokens: _Tokens) -> list[str] | None:
-        if not self._comments:
-            return None
-        return [
-            tokens.text[start:end].rstrip().decode("utf-8", "surrogateescape")
-            for start, end in tokens.comments.tolist()
-        ]
 
     def shift(self, zero_based: Any) -> int:
         """Return the index of the first feature, 0 or 1."""
@@ -307,22 +295,13 @@ class _Tokens:
         self._text_of_numbers = np.empty(len(text), dtype=np.uint8)
         self._ends = np.zeros(n_lines + n_colons + 1, dtype=np.int32)
         indices = np.empty(n_lines + n_colons, dtype=np.int32)
-        self.row_ends = np.empty(n_lines, dtype=np.int64)
+        rows = np.empty((n_lines, 4), dtype=np.int64)
         runs = np.empty((n_lines, 3), dtype=np.int64)
-        comments = np.empty((n_lines, 2), dtype=np.int64)
-        kernel.split_block(
-            codes,
-            self._text_of_numbers,
-            self._ends,
-            indices,
-            self.row_ends,
-            runs,
-            comments,
-            self.state,
-        )
+        numbers, ends = self._text_of_numbers, self._ends
+        kernel.split_block(codes, numbers, ends, indices, rows, runs, self.state)
         self.indices = indices[: self.state[kernel.N_TOKENS]]
         self.runs = runs[: self.state[kernel.N_RUNS]]
-        self.comments = comments[: self.state[kernel.N_ROWS]]
+        self.rows = rows[: self.state[kernel.N_ROWS]]
         self.numbers = self._read()
 
     def token(self, place: int) -> bytes:
@@ -356,23 +335,11 @@ def _joined(parts: list[Any]) -> np.ndarray[Any, Any]:
 
 def matrix_of(row_ends: Any, indices: Any, values: Any, width: int, *, sparse: bool) -> Any:
     """Return a dense or CSR matrix of rows whose entries end at `row_ends`; indices are from 0."""
-    if not sparse:
-        from pairrank.compiled import svmlight as kernel
-
-        if len(values) == len(row_ends) * width:
-            return values.reshape(len(row_ends), width)
-        X = np.empty((len(row_ends), width), dtype=values.dtype)
-        kernel.scatter_rows(row_ends, indices, values, X)
-        return X
+    shape = (len(row_ends), width)
+    if not sparse and len(values) == len(row_ends) * width:
+        return values.reshape(shape)
     integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
     indptr = np.zeros(len(row_ends) + 1, dtype=integer)
     indptr[1:] = row_ends
-    data = (values, indices.astype(integer, copy=False), indptr)
-    return sp.csr_array(data, shape=(len(row_ends), width))
-
-
-def _line_of(block: bytes, row: int) -> int:
-    """Return the number of the line that holds a row, from 0; blank and comment lines hold none."""
-    lines = enumerate(block.split(b"\n"))
-    held = (number for number, line in lines if line.strip(b" \t\r")[:1] not in (b"", b"#"))
-    return next(itertools.islice(held, row, None))
+    X = sp.csr_array((values, indices.astype(integer, copy=False), indptr), shape=shape)
+    return X if sparse else X.toarray()

@@ -59,13 +59,13 @@ class Kernel(BaseEstimator):
         are rows of the kernel matrix: k(x, every training row). "linear" is not a kernel here,
         because its features are the rows themselves.
     gamma : float, "scale" or None, default None
-        Of "rbf" and "poly", as in scikit-learn: None is 1/n_features, "scale" is
-        1/(n_features times the variance of X), or 1 where the variance is 0.
+        Of "rbf" and "poly"; None is 1/n_features. "scale" is 1/(n_features times the variance of
+        X), or 1 where the variance is 0, as in scikit-learn.
     degree : int, default 3
-        Of "poly", at least 1. Raykar's quadratic kernel (x.y + c)^2 has degree 2, gamma 1 and
+        Of "poly". Raykar's quadratic kernel (x.y + c)^2 has degree 2, gamma 1 and
         coef0 c.
     coef0 : float, default 1.0
-        Of "poly", at least 0, so that the kernel is positive semidefinite.
+        Of "poly"; it must be at least 0, so that the kernel is positive semidefinite.
     method : "auto", "exact" or "nystroem", default "auto"
         The landmarks: every training row, or a sample of them. "auto" is "exact" up to 2,000
         training rows (or up to `n_components` of them, where that is given), "nystroem" beyond.

@@ -14,9 +14,8 @@ from pairrank._docstrings import described_by, entries, keywords_of, showing
 from pairrank._protocols import FloatArray
 from pairrank._validation import ALIGNED, check_labels, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
-from pairrank.preferences import refuse_roles
-from pairrank.preferences._codes import query_codes
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences import Levels, OrderGraph, Pairs, as_graph, refuse_roles
+from pairrank.preferences._codes import counting_order, query_codes
 from pairrank.preferences.roles import ROLES, weights_of_rows
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -170,6 +169,17 @@ def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     qid, sample_weight, winner, loser = checked.values()
     weight, _ = weights_of_rows(sample_weight, winner, loser)
     return Judged(y_true, values, qid, weight, winner, loser)
+
+
+def check_preferences(
+    y_true: Any, scores: Any, graph: Any, rows: RowArguments
+) -> tuple[Judged, Levels | Pairs]:
+    """Return checked input, and the preferences of its labels, or its Pairs as they are."""
+    if isinstance(y_true, Pairs):
+        return check_scored(y_true, scores, rows), y_true
+    graph = as_graph(graph)
+    judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
+    return judged, Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
 
 
 def check_flags(values: Any, name: str, n_rows: int | None = None) -> NDArray[np.bool_]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import arguments_of
-from pairrank.metrics.cascade import expected_reciprocal_rank
-from pairrank.metrics.classes import auc_score
-from pairrank.metrics.correlation import kendall_tau
 from pairrank.metrics.differences import (
     hinge_magnitude_cost,
     hinge_rank_cost,
@@ -20,9 +19,9 @@ from pairrank.metrics.differences import (
     msd,
     tube_cost,
 )
+from pairrank.metrics.gains import expected_reciprocal_rank, mean_ndcg, ndcg_score
 from pairrank.metrics.likelihood import pairwise_log_loss
-from pairrank.metrics.ndcg import mean_ndcg, ndcg_score
-from pairrank.metrics.pairwise import pairwise_accuracy, wmw_score
+from pairrank.metrics.pairwise import auc_score, kendall_tau, pairwise_accuracy, wmw_score
 from pairrank.metrics.relevance import (
     mean_average_precision,
     mean_reciprocal_rank,
@@ -30,6 +29,7 @@ from pairrank.metrics.relevance import (
     rank_biased_precision,
     recall_at_k,
 )
+from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -86,6 +86,30 @@ class Metric(NamedTuple):
             if each.kind is each.KEYWORD_ONLY and each.name not in (*rows, *_NOT_NAMED)
         ]
 
+    def lacks(self, y: Any) -> str:
+        """Return the kind of labels that it needs where y is of another kind; "" if it can judge.
+
+        y are checked labels, or Pairs.
+        """
+        if self.judges == "preferences":
+            return ""
+        if isinstance(y, Pairs) or np.asarray(y).dtype.kind not in "fiu":
+            return "labels that are numbers"
+        return "labels of 0 and more" if self.judges == "gains" and np.min(y) < 0 else ""
+
+    def of(
+        self, y: Any, scores: Any, rows: Mapping[str, Any], model: Any = None, graph: Any = None,
+        **more: Any,
+    ) -> Any:  # fmt: skip
+        """Return its value for scores, with what it takes of queries, weights and the model.
+
+        A graph replaces that of the model; `more` are further options.
+        """
+        given = {**self.arguments(model), **more}
+        if graph is not None and "graph" in self.own and "graph" not in self.options:
+            given["graph"] = graph
+        return self.function(y, scores, **self.rows_of(rows), **given)
+
     def arguments(self, model: Any = None) -> dict[str, Any]:
         """Return the options, and the model's parameters where an option is not given.
 
@@ -122,6 +146,14 @@ METRICS: dict[str, Metric] = {
 }
 """Name -> metric. A metric with `k` also has the names "name@k", such as "ndcg@10"; some have only
 these. ":option=value,option=value" at the end of a name sets further options."""
+
+
+def check_metrics(names: Iterable[str], y: Any) -> None:
+    """Raise a PairrankError if a metric is not known, or cannot judge labels or comparisons."""
+    for name in names:
+        needed = metric_named(name).lacks(y)
+        if needed:
+            raise PairrankError(f"{name} needs {needed}; use the metric pairwise_accuracy")
 
 
 def metric_names() -> str:

@@ -8,11 +8,10 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from pairrank.exceptions import NoPairsWarning
-from pairrank.metrics._inputs import RowArguments, check_rows
-from pairrank.metrics._queries import is_relevant
-from pairrank.metrics.ndcg import ndcg_score
-from pairrank.metrics.pairwise import TIE_SHARE, judge_levels
-from pairrank.preferences import OrderGraph, as_graph
+from pairrank.metrics._inputs import RowArguments, check_preferences, check_rows
+from pairrank.metrics._lists import is_relevant
+from pairrank.metrics.gains import ndcg_score
+from pairrank.metrics.pairwise import right_and_total
 from pairrank.preferences._codes import query_codes
 
 
@@ -44,10 +43,8 @@ def tally_pairs(
     **rows: Unpack[RowArguments],
 ) -> Tally:
     """Return the tally of `pairwise_accuracy`."""
-    graph = as_graph(graph)
-    judged = check_rows(y, scores, rows, text=isinstance(graph, OrderGraph))
-    counts = judge_levels(judged, graph, by_edge=average == "edges")
-    right, total = counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
+    judged, preferences = check_preferences(y, scores, graph, rows)
+    right, total = right_and_total(judged, preferences, ties, by_edge=average == "edges")
     if average != "queries":
         return Tally(float(right.sum()), float(total.sum()))
     counted = total > 0

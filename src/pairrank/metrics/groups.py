@@ -12,7 +12,7 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import check_identifiers
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import Judged
-from pairrank.preferences import Graph, Levels, Pairs
+from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import Roles
 
@@ -40,7 +40,7 @@ class GroupAccuracy(NamedTuple):
 
 
 def accuracy_of_groups(
-    judged: Judged, graph: Graph, groups: Any, tie_share: float
+    judged: Judged, preferences: Levels | Pairs, groups: Any, tie_share: float
 ) -> GroupAccuracy:
     """Return the accuracy between groups.
 
@@ -49,11 +49,10 @@ def accuracy_of_groups(
     names, codes = _ordered(groups, judged.scores.size)
     if names.size > MOST_GROUPS:
         raise PairrankError(f"there are {names.size} groups: at most {MOST_GROUPS} are compared")
-    if isinstance(judged.labels, Pairs):
-        counts = _of_comparisons(judged.labels, judged, codes, names.size)
+    if isinstance(preferences, Pairs):
+        counts = _of_comparisons(preferences, judged, codes, names.size)
     else:
-        levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
-        counts = _of_levels(levels, judged.scores, codes, names.size)
+        counts = _of_levels(preferences, judged.scores, codes, names.size)
     total = counts.sum(axis=-1)
     right = counts[..., 0] + tie_share * counts[..., 1]
     accuracy = np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0)

@@ -14,13 +14,12 @@ from pairrank.losses import Logistic
 from pairrank.metrics._inputs import (
     Judged,
     RowArguments,
-    check_rows,
-    check_scored,
+    check_preferences,
     mean_over_queries,
     metric,
 )
 from pairrank.pair_sums import bind
-from pairrank.preferences import Graph, Levels, OrderGraph, Pairs, as_graph
+from pairrank.preferences import Graph, Levels, Pairs
 
 _EPS = 1e-10
 
@@ -73,15 +72,12 @@ def pairwise_log_loss(
     """
     check_choice(average, "average", ("pairs", "queries"))
     apart = per_query or average == "queries"
-    if isinstance(y_true, Pairs):
-        judged = check_scored(y_true, scores, rows)
-        sums, weights = _of_comparisons(y_true, judged, apart)
+    judged, preferences = check_preferences(y_true, scores, graph, rows)
+    if isinstance(preferences, Pairs):
+        sums, weights = _of_comparisons(preferences, judged, apart)
     else:
-        graph = as_graph(graph)
-        judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
-        levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
-        weights = levels.query_pair_weight if apart else np.array([levels.pair_weight])
-        sums = _sums_of_levels(levels, judged.scores, apart)
+        weights = preferences.query_pair_weight if apart else np.array([preferences.pair_weight])
+        sums = _sums_of_levels(preferences, judged.scores, apart)
     counted = weights > 0
     if counted.any() and not apart:
         return float(sums[0] / weights[0])

@@ -1,4 +1,4 @@
-"""Pairwise accuracy and the Wilcoxon-Mann-Whitney statistic over any order graph."""
+"""Metrics of pairs: pairwise accuracy, WMW over any order graph, AUC, Kendall's tau."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pairrank._docstrings import parameters_of
+from pairrank._docstrings import entries, parameters_of
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
     Judged,
     RowArguments,
+    check_preferences,
     check_rows,
-    check_scored,
     mean_over_queries,
     metric,
 )
+from pairrank.metrics._lists import OF_LISTS, check_relevant_from, is_relevant
 from pairrank.metrics.groups import accuracy_of_groups
-from pairrank.preferences import Graph, Levels, OrderGraph, Pairs, as_graph
-from pairrank.preferences.roles import Roles
+from pairrank.preferences import Graph, Levels, Pairs
+from pairrank.preferences._codes import totals_around
+from pairrank.preferences.roles import OF_TIES, Roles
 
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 
@@ -43,8 +45,7 @@ def pairwise_accuracy(
 
     The sum of w_ij [s_i > s_j] over the preferences, divided by the sum of w_ij, where a tie
     s_i = s_j counts as `ties` says, and w_ij is the product of w_i winner_i and w_j loser_j. With
-    two levels and ties at half it is the area under the
-    ROC curve.
+    two levels and ties at half it is the area under the ROC curve.
 
     Parameters
     ----------
@@ -91,22 +92,14 @@ def pairwise_accuracy(
         raise PairrankError(
             'groups are compared over all pairs: leave average="pairs" and per_query=False'
         )
-    if isinstance(y_true, Pairs):
-        if average == "edges":
-            raise PairrankError(
-                'Pairs have no levels and so no edges: use average="pairs" or "queries"'
-            )
-        judged = check_scored(y_true, scores, rows)
-    else:
-        graph = as_graph(graph)
-        judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
+    if isinstance(y_true, Pairs) and average == "edges":
+        raise PairrankError(
+            'Pairs have no levels and so no edges: use average="pairs" or "queries"'
+        )
+    judged, preferences = check_preferences(y_true, scores, graph, rows)
     if groups is not None:
-        return accuracy_of_groups(judged, graph, groups, TIE_SHARE[ties])
-    if isinstance(y_true, Pairs):
-        counts = _judge_pairs(y_true, judged)
-    else:
-        counts = judge_levels(judged, graph, by_edge=average == "edges")
-    right, total = counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
+        return accuracy_of_groups(judged, preferences, groups, TIE_SHARE[ties])
+    right, total = right_and_total(judged, preferences, ties, by_edge=average == "edges")
     counted = total > 0
     if counted.any() and average != "queries" and not per_query:
         return float(right.sum() / total.sum())
@@ -141,16 +134,75 @@ def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> A
 
     Examples
     --------
+    >>> from pairrank import OrderGraph
     >>> wmw_score(["bad", "fine", "bad"], [0.2, 0.2, 0.1], graph=OrderGraph([("bad", "fine")]))
     0.75
     """
     return pairwise_accuracy(y_true, scores, **options)
 
 
-def judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
-    """Return (concordant, tied, discordant) of each query, as counts or as sums of weights."""
-    levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
-    return (_each_group_weighs_one(levels) if by_edge else levels).concordance(judged.scores)
+_OF_CLASSES = parameters_of(pairwise_accuracy) | entries("""
+y_true : array-like of shape (n_rows,)
+    Labels, any finite numbers.
+average : {"pairs", "queries"}
+    The mean over all pairs, or over the queries that have a pair.
+""")
+_OF_CLASSES["relevant_from"] = OF_LISTS["relevant_from"]
+
+
+@metric(_OF_CLASSES, roles=True)
+def auc_score(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    relevant_from: float | None = None,
+    ties: Literal["half", "correct", "error"] = "half",
+    average: Literal["pairs", "queries"] = "pairs",
+    per_query: bool = False,
+    **rows: Unpack[RowArguments],
+) -> Any:
+    """Return the area under the ROC curve: how often a relevant row is above another row.
+
+    It is `pairwise_accuracy` of two levels, the relevant rows and the others of the same query.
+    Without qid it is scikit-learn's `roc_auc_score`, also with tied scores and row weights.
+
+    Returns
+    -------
+    float or dict
+        A number in [0, 1]; NaN, with a NoPairsWarning, where no query has both kinds of rows.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows.
+
+    References
+    ----------
+    Hanley & McNeil 1982, "The meaning and use of the area under a ROC curve".
+
+    Examples
+    --------
+    >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    check_relevant_from(relevant_from)
+    check_choice(average, "average", ("pairs", "queries"))
+    labels = check_rows(y_true, scores, rows).labels
+    flags = is_relevant(labels, relevant_from).astype(float)
+    return pairwise_accuracy(flags, scores, ties=ties, average=average, per_query=per_query, **rows)
+
+
+def right_and_total(
+    judged: Judged, preferences: Levels | Pairs, ties: str, *, by_edge: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weight of the preferences of each query in the right order, and of all."""
+    if isinstance(preferences, Levels):
+        levels = _each_group_weighs_one(preferences) if by_edge else preferences
+        counts = levels.concordance(judged.scores)
+    else:
+        bound = preferences.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
+        n_queries = 1 if judged.identifiers is None else judged.identifiers.size
+        counts = bound.concordance(judged.scores, judged.query_of, n_queries)
+    return counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
 
 
 def _each_group_weighs_one(levels: Levels) -> Levels:
@@ -169,9 +221,70 @@ def _each_group_weighs_one(levels: Levels) -> Levels:
     return replace(levels, weight=shares(weight))
 
 
-def _judge_pairs(pairs: Pairs, judged: Judged) -> NDArray[Any]:
-    """Return (concordant, tied, discordant) weights of each query."""
-    bound = pairs.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
-    if judged.identifiers is None:
-        return bound.concordance(judged.scores)
-    return bound.concordance(judged.scores, judged.query_of, judged.identifiers.size)
+@metric()
+def kendall_tau(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    variant: Literal["b", "a"] = "b",
+    per_query: bool = False,
+    **rows: Unpack[RowArguments],
+) -> Any:
+    """Return Kendall's tau between labels and scores, averaged over the queries.
+
+    C pairs of rows have the same order by labels and by scores, D pairs the opposite order, N_y
+    pairs differ in their labels, N_s in their scores, and N is the number of pairs. Then tau-b is
+    (C - D)/sqrt(N_y N_s), and tau-a is (C - D)/N. A pair counts by the product of its rows'
+    weights, in every number.
+
+    Parameters
+    ----------
+    variant : {"b", "a"}
+        tau-b, which corrects for ties and is scipy's default, or tau-a.
+
+    Returns
+    -------
+    float or dict
+        The mean over queries, in [-1, 1]. Queries of one row or of one label are left out. A query
+        with equal scores only counts as 0 in tau-a and is left out of tau-b, where it is 0/0. NaN,
+        with a NoPairsWarning, where no query is left.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows; the counts are exact integers where there are no weights.
+
+    References
+    ----------
+    Kendall 1945, "The treatment of ties in ranking problems".
+
+    Examples
+    --------
+    >>> kendall_tau([1, 2, 3, 4, 5], [10, 30, 20, 50, 40])
+    0.6
+    """
+    check_choice(variant, "variant", ("b", "a"))
+    judged = check_rows(y_true, scores, rows, no_roles=OF_TIES)
+    levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
+    starts = levels.query_start
+    counts = levels.concordance(judged.scores)
+    if levels.weight is None:
+        sizes = np.diff(starts)
+        every = sizes * (sizes - 1) // 2
+    else:
+        lighter, _ = totals_around(levels.weight, starts)
+        query = np.repeat(np.arange(levels.n_queries), np.diff(starts))
+        every = np.bincount(query, levels.weight * lighter, levels.n_queries)
+    excess, by_label = counts[:, 0] - counts[:, 2], counts.sum(axis=1)
+    below = every.astype(float)
+    if variant == "b":
+        by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.weight)
+        ratio = np.divide(
+            by_score.query_pair_weight, by_label, out=np.zeros(excess.size), where=by_label > 0
+        )
+        below = by_label * np.sqrt(ratio)
+    counted = (by_label > 0) & (below > 0)
+    taus = np.divide(excess, below, out=np.zeros(below.size), where=counted).clip(-1.0, 1.0)
+    return mean_over_queries(
+        judged.identifiers, taus, counted, per_query=per_query,
+        nothing="no query has rows of different labels and scores",
+    )  # fmt: skip

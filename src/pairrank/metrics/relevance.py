@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import metric
-from pairrank.metrics._queries import (
-    OF_QUERIES,
-    Lists,
-    QueryArguments,
-    check_relevant_from,
-    is_relevant,
-    mean_of_lists,
-)
-
-ValueOfLists = Callable[[Lists, NDArray[np.bool_], int], FloatArray]
-"""From ranked lists, which of their rows are relevant, and a cutoff, to one value per query."""
+from pairrank.metrics._lists import ListArguments, Lists, mean_of_lists, relevance_metric
 
 
-def _mean_of_relevance(
-    value: ValueOfLists,
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    k: int | None,
-    relevant_from: float | None,
-    how: QueryArguments,
-) -> Any:
-    """Return the mean over the queries of a value of their relevant rows."""
-    check_relevant_from(relevant_from)
-
-    def of_lists(lists: Lists) -> FloatArray:
-        cutoff = lists.longest if k is None else min(int(k), lists.longest)
-        return value(lists, is_relevant(lists.labels, relevant_from), cutoff)
-
-    return mean_of_lists(of_lists, y_true, scores, k, **how)
-
-
-_relevance_metric = metric(OF_QUERIES, like=mean_of_lists)
-
-
-@_relevance_metric
+@relevance_metric
 def mean_average_precision(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
     k: int | None = None,
     relevant_from: float | None = None,
-    **how: Unpack[QueryArguments],
+    **how: Unpack[ListArguments],
 ) -> Any:
     """Return the mean over queries of average precision, MAP.
 
@@ -67,32 +34,27 @@ def mean_average_precision(
     Costs O(m log m) for m rows. A tied row is relevant with the group's share of relevant rows, and
     so are, on average, the tied rows before it.
 
-    References
-    ----------
-    McSherry & Najork 2008 for tied scores.
-
     Examples
     --------
     >>> round(mean_average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1]), 4)
     0.8333
     """
+    from pairrank.compiled.ranked_lists import average_precisions
 
-    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
-        from pairrank.compiled.ranked_lists import average_precisions
+    def value(lists: Lists) -> FloatArray:
+        return average_precisions(lists.keys, lists.relevant, lists.starts, lists.cutoff)
 
-        return average_precisions(lists.keys, relevant, lists.starts, cutoff)
-
-    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)
 
 
-@_relevance_metric
+@relevance_metric
 def mean_reciprocal_rank(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
     k: int | None = None,
     relevant_from: float | None = None,
-    **how: Unpack[QueryArguments],
+    **how: Unpack[ListArguments],
 ) -> Any:
     """Return the mean over queries of 1/(position of the first relevant row), MRR.
 
@@ -104,10 +66,6 @@ def mean_reciprocal_rank(
     Costs O(m log m) for m rows: the position of the first of r relevant rows among n tied rows has
     a negative hypergeometric distribution.
 
-    References
-    ----------
-    McSherry & Najork 2008 for tied scores.
-
     Examples
     --------
     >>> mean_reciprocal_rank([0, 1, 1, 0], [4, 3, 2, 1])
@@ -115,23 +73,22 @@ def mean_reciprocal_rank(
     >>> mean_reciprocal_rank([0, 1], [1, 1])  # the mean of 1 and 1/2
     0.75
     """
+    from pairrank.compiled.ranked_lists import reciprocal_ranks
 
-    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
-        from pairrank.compiled.ranked_lists import reciprocal_ranks
+    def value(lists: Lists) -> FloatArray:
+        return reciprocal_ranks(lists.keys, lists.relevant, lists.starts, lists.cutoff)
 
-        return reciprocal_ranks(lists.keys, relevant, lists.starts, cutoff)
-
-    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)
 
 
-@_relevance_metric
+@relevance_metric
 def precision_at_k(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
     k: int,
     relevant_from: float | None = None,
-    **how: Unpack[QueryArguments],
+    **how: Unpack[ListArguments],
 ) -> Any:
     """Return the mean over queries of the share of relevant rows among the first k.
 
@@ -143,34 +100,26 @@ def precision_at_k(
     k : int
         The number of positions that count.
 
-    Notes
-    -----
-    Costs O(m log m) for m rows.
-
-    References
-    ----------
-    McSherry & Najork 2008 for tied scores.
-
     Examples
     --------
     >>> precision_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
     0.5
     """
 
-    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
-        return _sums(lists, relevant, np.full(cutoff, 1.0)) / float(k)
+    def value(lists: Lists) -> FloatArray:
+        return lists.sums(np.ones(lists.cutoff)) / float(k)
 
-    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)
 
 
-@_relevance_metric
+@relevance_metric
 def recall_at_k(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
     k: int,
     relevant_from: float | None = None,
-    **how: Unpack[QueryArguments],
+    **how: Unpack[ListArguments],
 ) -> Any:
     """Return the mean over queries of the share of relevant rows that are among the first k.
 
@@ -181,28 +130,19 @@ def recall_at_k(
     k : int
         The number of positions that count.
 
-    Notes
-    -----
-    Costs O(m log m) for m rows.
-
-    References
-    ----------
-    McSherry & Najork 2008 for tied scores.
-
     Examples
     --------
     >>> recall_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=1)
     0.5
     """
 
-    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
-        found = _sums(lists, relevant, np.full(cutoff, 1.0))
-        return found / _sums(lists, relevant, np.full(lists.longest, 1.0))
+    def value(lists: Lists) -> FloatArray:
+        return lists.sums(np.ones(lists.cutoff)) / lists.sums(np.ones(lists.longest))
 
-    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)
 
 
-@_relevance_metric
+@relevance_metric
 def rank_biased_precision(
     y_true: ArrayLike,
     scores: ArrayLike,
@@ -210,7 +150,7 @@ def rank_biased_precision(
     persistence: float = 0.8,
     k: int | None = None,
     relevant_from: float | None = None,
-    **how: Unpack[QueryArguments],
+    **how: Unpack[ListArguments],
 ) -> Any:
     r"""Return the mean over queries of rank-biased precision, RBP.
 
@@ -242,16 +182,8 @@ def rank_biased_precision(
     if persistence >= 1:
         raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
 
-    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
+    def value(lists: Lists) -> FloatArray:
         with np.errstate(under="ignore"):
-            factors = (1.0 - persistence) * np.power(float(persistence), np.arange(float(cutoff)))
-        return _sums(lists, relevant, factors)
+            return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))
 
-    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
-
-
-def _sums(lists: Lists, relevant: NDArray[np.bool_], factors: FloatArray) -> FloatArray:
-    """Return each query's expected sum of factors over the positions of its relevant rows."""
-    from pairrank.compiled.gains import sums_over_positions
-
-    return sums_over_positions(lists.keys, relevant.astype(np.float64), lists.starts, factors)
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)

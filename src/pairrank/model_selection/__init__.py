@@ -4,7 +4,6 @@ from pairrank.model_selection.classifier import PairwiseClassifier as PairwiseCl
 from pairrank.model_selection.cv import RankNCGCV as RankNCGCV
 from pairrank.model_selection.cv import RankSVMCV as RankSVMCV
 from pairrank.model_selection.greedy_rank_rls import GreedyRankRLS as GreedyRankRLS
-from pairrank.model_selection.pair_folds import pair_folds as pair_folds
 from pairrank.model_selection.path import RegularizationPath as RegularizationPath
 from pairrank.model_selection.path import regularization_path as regularization_path
 from pairrank.model_selection.rank_rls_cv import RankRLSCV as RankRLSCV
@@ -12,3 +11,4 @@ from pairrank.model_selection.scorers import QueryScorer as QueryScorer
 from pairrank.model_selection.scorers import get_query_scorer as get_query_scorer
 from pairrank.model_selection.scorers import make_query_scorer as make_query_scorer
 from pairrank.model_selection.splits import QueryKFold as QueryKFold
+from pairrank.model_selection.splits import pair_folds as pair_folds

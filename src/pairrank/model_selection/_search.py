@@ -12,27 +12,86 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
-from pairrank.blocks import RowBlocks
+from pairrank._validation import ALIGNED
+from pairrank.blocks import RowBlocks, refuse_given
+from pairrank.blocks._contracts import RowBlock
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._rows import Rows, aligned
+from pairrank.estimators._rows import Rows, aligned, columns_of
 from pairrank.exceptions import (
     NoPairsError,
     NoPairsWarning,
     PairrankError,
     ZeroWeightsWarning,
 )
-from pairrank.model_selection._outcome import adopt
-from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
-from pairrank.model_selection.scorers import get_query_scorer
-from pairrank.model_selection.splits import Split, matrix_part, splits_of
+from pairrank.model_selection.scorers import get_query_scorer, requested
+from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
 from pairrank.preferences import Pairs
+
+
+class Predicted(BaseEstimator):
+    """What was predicted, as a scorer asks for it."""
+
+    graph = "full"
+
+    def __init__(self, scores: Any = None) -> None:
+        self.scores = scores
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predictions; the rows are ignored."""
+        return self.scores
+
+
+class _BlockJudge:
+    """A scorer of fits on RowBlocks: the mean over targets, whose scores it keeps.
+
+    `scores` are (n_fits, n_targets).
+    """
+
+    def __init__(self, scorer: Any, labels: RowBlock) -> None:
+        layout = {name: getattr(labels, name) for name in ALIGNED}
+        layout = {name: part for name, part in layout.items() if part is not None}
+        self._scorer, self._asked = scorer, requested(scorer, layout)
+        self.scores: list[list[float]] = []
+
+    def __call__(self, model: Any, held: RowBlocks, y: Any) -> float:
+        """Return the mean score of the targets."""
+        n_targets, targets = len(np.atleast_2d(model.coef_)), columns_of(y)
+        if len(targets) not in (1, n_targets):
+            raise PairrankError(f"X_val has {len(targets)} targets, but X {n_targets}")
+        judged = [(model, y)]
+        if n_targets > 1:
+            predicted = model.predict(held).T
+            judged = [
+                (Predicted(each), targets[at % len(targets)]) for at, each in enumerate(predicted)
+            ]
+        each = [float(self._scorer(one, held, label, **self._asked)) for one, label in judged]
+        self.scores.append(each)
+        return float(np.mean(each))
+
+
+def adopt(search: Any, ranker: Any) -> None:
+    """Make a fitted ranker the best one of a search, and its attributes those of the search."""
+    for name in _learnt(getattr(search, "best_estimator_", None)):
+        search.__dict__.pop(name, None)
+    search.best_estimator_ = ranker
+    for name, value in _learnt(ranker).items():
+        setattr(search, name, value)
+
+
+def _learnt(ranker: Any) -> dict[str, Any]:
+    """Return the fitted attributes of a ranker, except those on the columns of X."""
+    return {
+        name: value
+        for name, value in getattr(ranker, "__dict__", {}).items()
+        if name.endswith("_") and not name.endswith("_in_")
+    }
 
 
 @ranker
@@ -121,9 +180,7 @@ best_estimator_ : estimator
         """
         given = locals()
         if isinstance(X, RowBlocks):
-            from pairrank.model_selection._block_search import search_blocks
-
-            return search_blocks(self, given)
+            return self._fit_blocks(X, X_val, {name: given[name] for name in ("y", *ALIGNED)})
         if X_val is not None:
             raise PairrankError(
                 "X_val judges RowBlocks; rows in memory are judged in folds: leave X_val out, and "
@@ -143,6 +200,41 @@ best_estimator_ : estimator
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
         adopt(self, ranker)
+        return self
+
+    def _fit_blocks(self, blocks: RowBlocks, held: Any, given: dict[str, Any]) -> Self:
+        """Fit each value to RowBlocks, judged by the blocks of `X_val`."""
+        refuse_given(**given)
+        if not isinstance(held, RowBlocks):
+            raise PairrankError(
+                f"{type(self).__name__} judges values on validation rows where X is RowBlocks: "
+                "pass them as X_val, RowBlocks too"
+            )
+        if self.cv is not None:
+            raise PairrankError(
+                f"cv={self.cv!r} cuts rows in memory into folds, but X is RowBlocks, which X_val "
+                "judges: leave cv=None"
+            )
+        name = f"{self._strength}s"
+        grid = check_positive_values(getattr(self, name), name)
+        labels = held.labels()
+        if labels.y is None:
+            raise PairrankError(
+                "X_val has no labels: name the label column of the validation blocks"
+            )
+        judge = _BlockJudge(get_query_scorer(self._scoring_of(None)), labels)
+        tried: dict[str, Any] = {"values": grid, "scoring": judge, "warm_start": True}
+        path = regularization_path(
+            self._ranker(), blocks, None, param=self._strength, X_val=held, y_val=labels.y, **tried
+        )
+        if path.interrupted:
+            raise KeyboardInterrupt("the search was interrupted before its values were compared")
+        self._choose(np.array(judge.scores)[None], grid)
+        adopt(self, path.best_estimator)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(path.best_estimator, name):
+                setattr(self, name, getattr(path.best_estimator, name))
         return self
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -17,7 +17,6 @@ from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
-from pairrank.estimators._rows import aligned
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.score_map import ScoreMap
@@ -148,8 +147,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             )
         (X,) = indexable(X)
         n_rows = count_rows(X)
-        rows = {name: check(given[name], n_rows) for name, check in ALIGNED.items()}
-        rows = {name: part for name, part in aligned(rows).items() if part is not None}
+        rows = validation.check_aligned(given, n_rows)
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
         self._take_over_features()
@@ -210,7 +208,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             If the ranker is not one of pairrank's (pickle these instead), or `cv` or `random_state`
             is not a number or None.
         """
-        from pairrank.model_selection.classifier_files import save_classifier
+        from pairrank.model_selection.score_map import save_classifier
 
         check_is_fitted(self)
         save_classifier(self, path)
@@ -233,7 +231,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         FileFormatError
             If the file is damaged, of another version, or does not hold a classifier.
         """
-        from pairrank.model_selection.classifier_files import load_classifier
+        from pairrank.model_selection.score_map import load_classifier
 
         params, ranker, classes, score_map = load_classifier(path)
         classifier = cls(**params)

@@ -16,11 +16,14 @@ from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
-from pairrank.model_selection._outcome import Predicted
-from pairrank.model_selection._search import Fold, SearchedRanker, folds_of
+from pairrank.model_selection._search import Fold, Predicted, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
-from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
+from pairrank.model_selection.rls_left_out import (
+    Spectrum,
+    leave_comparison_out,
+    leave_pair_out,
+    leave_query_out,
+)
 from pairrank.model_selection.scorers import (
     get_query_scorer,
     requested,

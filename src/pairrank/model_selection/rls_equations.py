@@ -13,7 +13,7 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.estimators._rows import Rows
-from pairrank.objective.row_blocks import (
+from pairrank.objective.normal_equations import (
     block_rows,
     centred,
     centred_blocks,

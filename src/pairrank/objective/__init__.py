@@ -1,9 +1,5 @@
 """Objectives for the solvers, made of X, preferences, loss and penalty, and their models."""
 
-from pairrank.objective.hessians import GivenInverse as GivenInverse
-from pairrank.objective.hessians import InverseDiagonal as InverseDiagonal
-from pairrank.objective.hessians import is_even as is_even
-from pairrank.objective.hessians import spread_of_features as spread_of_features
 from pairrank.objective.hull_objective import HullObjective as HullObjective
 from pairrank.objective.kernel_design import KernelDesign as KernelDesign
 from pairrank.objective.models import BandedModel as BandedModel
@@ -12,12 +8,16 @@ from pairrank.objective.models import ModelOfSample as ModelOfSample
 from pairrank.objective.models import SampledModel as SampledModel
 from pairrank.objective.models import sampled_hessian_cost as sampled_hessian_cost
 from pairrank.objective.normal_equations import CentredSums as CentredSums
+from pairrank.objective.normal_equations import Quadratic as Quadratic
 from pairrank.objective.normal_equations import centred_sums as centred_sums
 from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
+from pairrank.objective.pair_objective import GivenInverse as GivenInverse
+from pairrank.objective.pair_objective import InverseDiagonal as InverseDiagonal
 from pairrank.objective.pair_objective import PairObjective as PairObjective
 from pairrank.objective.pair_objective import Total as Total
+from pairrank.objective.pair_objective import is_even as is_even
+from pairrank.objective.pair_objective import spread_of_features as spread_of_features
 from pairrank.objective.pair_steps import PairSteps as PairSteps
 from pairrank.objective.pair_steps import StepRule as StepRule
 from pairrank.objective.problem import Problem as Problem
-from pairrank.objective.quadratic import Quadratic as Quadratic

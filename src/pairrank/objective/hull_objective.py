@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray
+from pairrank.objective.problem import without_offset
 from pairrank.preferences import Levels
 
 _PIECE_ENTRIES = 1 << 18
@@ -54,9 +55,6 @@ class HullObjective:
     the paper each edge has limits t_lo and t_hi. Only the least t_lo and the greatest t_hi of a
     class bind its rows, so two limits per class are equivalent.
 
-    Scores are relative to the mean row of their query, which does not change the optimum: dense X
-    is centred in blocks, so that an offset of the features costs no digits.
-
     Only groups with an edge are in use: `groups` are their numbers in the levels, and `row_of` the
     rows of X, group by group. `bounded` says whether each group has a lower limit (row 0), an upper
     one (row 1); `edges` are (low group, high group). Where rows are few, n_features is the size of
@@ -64,7 +62,7 @@ class HullObjective:
     `takes_matrices` says whether the solver forms matrices of n_features by n_features.
 
     A product with X costs O(n_rows n_features). Memory beside X is 12 bytes per row and at most
-    64 MB of centred rows.
+    64 MB of rows in the order of the groups.
     """
 
     def __init__(self, X: Any, levels: Levels, nu: float) -> None:
@@ -85,25 +83,22 @@ class HullObjective:
         self.cost = np.full(self.n_rows, float(nu))
         if levels.weight is not None:
             self.cost *= levels.weight[places]
-        query_of = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
-        self._query_of_group = np.unique(query_of[self.groups], return_inverse=True)[1]
-        self._X, self._is_sparse = X, sparse.issparse(X)
-        self._in_order = self.n_rows == X.shape[0] and bool((np.diff(self.row_of) == 1).all())
+        self._X, self._is_sparse = without_offset(X, levels), sparse.issparse(X)
+        self._given = X
         self.pieces = self._make_pieces()
-        self._centre = None if self._is_sparse else self._means()
         self._basis: FloatArray | None = None
-        self._rows = self._rows_to_keep()
+        self._rows = self._rows_in_order()
         self.n_features = X.shape[1] if self._rows is None else self._rows.shape[1]
         self.takes_matrices = self._basis is not None or self.n_features <= _MAX_DENSE_FEATURES
 
     def features(self, piece: Piece) -> Any:
-        """Return the centred rows of a piece."""
+        """Return the rows of a piece."""
         if self._rows is None:
-            return self._centred(piece)
+            return self._X[self.row_of[piece.rows]]
         X: Any = self._rows
         if len(self.pieces) == 1:
             return X
-        if not self._is_sparse:
+        if not sparse.issparse(X):
             return X[piece.rows]
         first, last = X.indptr[[piece.rows.start, piece.rows.stop]]
         indptr = X.indptr[piece.rows.start : piece.rows.stop + 1] - first
@@ -122,7 +117,7 @@ class HullObjective:
         gram += _weighted_gram(block, sides[0] + sides[1])
 
     def scores(self, w: FloatArray) -> FloatArray:
-        """Return the rows' centred scores, (n_rows,)."""
+        """Return the rows' scores, (n_rows,), less `offsets`."""
         result = np.empty(self.n_rows)
         with np.errstate(over="ignore", invalid="ignore"):
             for piece in self.pieces:
@@ -130,7 +125,7 @@ class HullObjective:
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
-        """Return the centred rows' X' v, (n_features,)."""
+        """Return the rows' X' v, (n_features,)."""
         result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
             for piece in self.pieces:
@@ -146,19 +141,19 @@ class HullObjective:
         return np.repeat(values, np.diff(self._start), axis=-1)
 
     def rows_at(self, places: NDArray[np.int64]) -> Any:
-        """Return the centred rows at some places."""
-        if self._rows is not None:
-            return self._rows[places]
-        assert self._centre is not None
-        group = np.searchsorted(self._start, places, side="right") - 1
-        return self._X[self.row_of[places]] - self._centre[self._query_of_group[group]]
+        """Return the rows at some places."""
+        return self._X[self.row_of[places]] if self._rows is None else self._rows[places]
 
     def diagonal(self, values: FloatArray) -> FloatArray:
         """Return the diagonal of X' diag(values) X, (n_features,)."""
         result = np.zeros(self.n_features)
         for piece in self.pieces:
             block = self.features(piece)
-            squares = block.multiply(block) if self._is_sparse else np.square(block)
+            squares = (
+                block.multiply(block)
+                if sparse.issparse(block)
+                else np.square(block, dtype=np.float64)
+            )
             result += squares.T @ values[piece.rows]
         return result
 
@@ -167,11 +162,13 @@ class HullObjective:
         return w if self._basis is None else self._basis @ w
 
     def offsets(self, w: FloatArray) -> FloatArray:
-        """Return the scores that centring subtracted from each group, (n_groups,)."""
-        if self._centre is None:
+        """Return what scores lack in each group because large offsets were subtracted."""
+        if self._X is self._given:
             return np.zeros(self.n_groups)
+        first = self.row_of[self._start[:-1]]
         with np.errstate(over="ignore", invalid="ignore"):
-            return (self._centre @ self.coefficients(w))[self._query_of_group]
+            origin = np.subtract(self._given[first], self._X[first], dtype=np.float64)
+            return np.asarray(origin @ self.coefficients(w))
 
     def _make_pieces(self) -> list[Piece]:
         step = _SPARSE_PIECE_ROWS
@@ -186,49 +183,21 @@ class HullObjective:
             pieces.append(Piece(rows, slice(first, last), start))
         return pieces
 
-    def _centred(self, piece: Piece) -> FloatArray:
-        centre = self._centre
-        assert centre is not None
-        if centre.shape[0] > 1:
-            centre = centre[piece.by_row(self._query_of_group)]
-        block = self._own(piece)
-        is_copy = not self._in_order and block.dtype == np.float64
-        return np.subtract(block, centre, out=block) if is_copy else block - centre
+    def _rows_in_order(self) -> Any:
+        """Return the rows group by group; None where dense ones are too many to copy.
 
-    def _own(self, piece: Piece) -> Any:
-        """Return the dense rows of a piece, a copy unless they are in order."""
-        if self._in_order:
-            return self._X[piece.rows]
-        return self._X.take(self.row_of[piece.rows], axis=0, mode="clip")
-
-    def _means(self) -> FloatArray:
-        """Return the mean row of each query."""
-        sums = np.zeros((int(self._query_of_group[-1]) + 1, self._X.shape[1]))
-        sizes = np.bincount(self._query_of_group, np.diff(self._start))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for piece in self.pieces:
-                own = np.add.reduceat(self._own(piece), piece.start[:-1], dtype=np.float64)
-                np.add.at(sums, self._query_of_group[piece.groups], own)
-            return sums / sizes[:, np.newaxis]
-
-    def _rows_to_keep(self) -> Any:
-        """Return sparse rows, or dense rows if they are few enough to keep centred, else None.
-
-        With fewer rows than features, the optimal w is a combination of the centred rows. Then
-        X' = Q R, and R' replaces X, and Q w replaces w.
+        With fewer rows than features, the optimal w is a combination of the rows. Then X' = Q R,
+        and R' replaces X, and Q w replaces w.
         """
-        if self._is_sparse:
-            return self._X if self._in_order else self._X[self.row_of]
-        n_features = self._X.shape[1]
-        few = self.n_rows < min(n_features, _MAX_ROWS_OF_A_BASIS)
-        if not few and self.n_rows * n_features > _ENTRIES_TO_KEEP:
-            return None
-        rows = np.empty((self.n_rows, n_features))
-        for piece in self.pieces:
-            rows[piece.rows] = self._centred(piece)
-        if not few or not np.isfinite(rows).all():
-            return rows
-        self._basis, triangle = linalg.qr(rows.T, mode="economic")
+        X, n_features = self._X, self._X.shape[1]
+        few = not self._is_sparse and self.n_rows < min(n_features, _MAX_ROWS_OF_A_BASIS)
+        if self.n_rows != X.shape[0] or not (np.diff(self.row_of) == 1).all():
+            if not (self._is_sparse or few) and self.n_rows * n_features > _ENTRIES_TO_KEEP:
+                return None
+            X = X[self.row_of]
+        if not few or not np.isfinite(X).all():
+            return X
+        self._basis, triangle = linalg.qr(X.T.astype(np.float64), mode="economic")
         return np.ascontiguousarray(triangle.T)
 
 

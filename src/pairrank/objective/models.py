@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
-from pairrank.design import rows_at
-from pairrank.objective.binned_pairs import BinnedPairs
-from pairrank.objective.hessians import ExactHessian, GivenInverse
-from pairrank.objective.pair_objective import PairObjective
+from pairrank._protocols import FloatArray, LinearMap, Point
+from pairrank.design import Design
+from pairrank.objective.normal_equations import dense
+from pairrank.objective.pair_objective import ExactHessian, GivenInverse, PairObjective
 from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
+from pairrank.solvers.line_search import Trial, search_slope
 
 _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
@@ -31,8 +30,6 @@ _COARSER = 16
 _ROWS_IN_CACHE = 1024
 _ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
-_FURTHEST = 1e3
-_MAX_SECANTS = 10
 _ENOUGH = 0.02
 """The search along a line ends at this part of the slope at its start."""
 
@@ -41,19 +38,15 @@ class SampledModel:
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
     At first `n_rows` are drawn, or all rows where that is half of them or more: `is_whole` then
-    says that the model is exact. Otherwise scores are rounded to bins where that is faster (see
-    `BinnedPairs`), which costs less precision than the sampling. `refine` draws four times as many,
-    or uses the Hessian of every pair. A matrix costs O(sample * n_features^2) and a factorisation
-    O(n_features^3). Where the factorisation fails, the Hessian of every pair is used from then on.
+    says that the model is exact. `refine` draws four times as many, or uses the Hessian of every
+    pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
+    factorisation fails, the Hessian of every pair is used from then on.
     """
 
     def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
         self.problem, self.generator = problem, generator
         self._uses_every_pair = False
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
-        self._last: FloatArray | None = None
-        self._binned: BinnedPairs | None = None
-        self._pair_sum: PairSum | None = None
         self._draw(n_rows)
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
@@ -88,18 +81,12 @@ class SampledModel:
             except linalg.LinAlgError:
                 self._uses_every_pair = True
                 return None
-        self._last = w.copy()
         return self._cached[1]
 
     def _products(self, scores: FloatArray) -> FloatArray:
-        """Return X' H X for the curvature H at the scores, or near them."""
-        binned = None if self._binned is None else self._binned.at(scores)
-        if binned is not None:
-            return binned
-        if self._pair_sum is None:
-            self._pair_sum = bind(self.problem.loss, self._sample.preferences, eps=_ROUGH)
-        columns = _transposed(self._rows)
-        return np.asarray(self._pair_sum.at(scores).curvature().matmat(columns) @ self._rows)
+        """Return X' H X for the curvature H at the scores."""
+        X = self._design.X
+        return np.asarray(self._pair_sum.at(scores).curvature().matmat(_transposed(X)) @ X)
 
     def _is_near(self, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
@@ -107,8 +94,6 @@ class SampledModel:
         known = self._cached[0]
         if self.is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
-        if self._last is not None and np.array_equal(self._last, w):
-            return True
         design, change = self.problem.design, self._design.scores(w - known)
         cost = sampled_hessian_cost(self._design.n_rows, design.n_rows, design.n_features)
         return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
@@ -118,17 +103,11 @@ class SampledModel:
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
-        features = problem.features
-        dense = not hasattr(features, "toarray")
-        X = rows_at(features, rows) if dense else np.asarray(features[rows].toarray())
-        self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
-        self._design, self._pair_sum = self._sample.design, None
+        X = dense(problem.features[rows])
         with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
-            self._rows = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
-        self._binned = None
-        if not self.is_whole and isinstance(drawn, Levels):
-            self._binned = BinnedPairs(self._rows, drawn, problem.loss)
-        self._cached = None
+            X -= X.mean(axis=0)
+        self._design, self._cached = Design(X), None
+        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
@@ -198,7 +177,7 @@ class BandedModel:
         problem, bands = self.problem, self._pair_sum
         has_own = hasattr(bands, "curvature_at")  # cells need neither value nor gradient for it
         curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
-        return ExactHessian(problem.rough_design, curvature, problem.factor, problem.penalty)
+        return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
 
     def inverse(self, w: FloatArray, scores: FloatArray) -> None:
         """Return None: bands give no preconditioner."""
@@ -279,9 +258,7 @@ class LineSample:
         """Return the multiple of the step that lowers the objective most, and the scores there.
 
         `slope` is the exact derivative at the point. The sample gives only its change, so the
-        multiple is good also near the optimum, where the sample's error exceeds the derivative. The
-        zero of the increasing derivative is found by doubling, then by the Illinois variant of the
-        secant method.
+        multiple is good also near the optimum, where the sample's error exceeds the derivative.
         """
         problem = self._problem
         scores = problem.design.scores(step)
@@ -293,10 +270,11 @@ class LineSample:
         at_zero, first = sampled(0.0), slope / problem.factor
         curvature = penalty * float(step @ step) / problem.factor
 
-        def derivative(t: float) -> float:
-            return first + sampled(t) - at_zero + curvature * t
+        def probe(t: float) -> Trial:
+            return Trial(t, first + sampled(t) - at_zero + curvature * t)
 
-        multiple = _zero_of(derivative, first) if first < 0 else 1.0
+        found = search_slope(probe, Trial(0.0, first), 1.0, _ENOUGH) if first < 0 else None
+        multiple = 1.0 if found is None else found.length
 
         def move(rows: slice) -> None:
             scores[rows] *= multiple
@@ -304,30 +282,3 @@ class LineSample:
 
         threads.run(move, threads.blocks(scores.size, _ROWS_A_BLOCK))
         return multiple, scores
-
-
-def _zero_of(derivative: Callable[[float], float], at_zero: float) -> float:
-    """Return an approximate zero of an increasing function that is negative at 0."""
-    low, low_value = 0.0, at_zero
-    enough = -_ENOUGH * at_zero
-    high, high_value = 1.0, derivative(1.0)
-    while high_value < -enough and high < _FURTHEST:
-        low, low_value, high = high, high_value, 2 * high
-        high_value = derivative(high)
-    side = 0
-    for _ in range(_MAX_SECANTS):
-        if abs(high_value) <= enough or not np.isfinite(high_value) or high_value < 0:
-            break
-        middle = (low * high_value - high * low_value) / (high_value - low_value)
-        value = derivative(middle)
-        if abs(value) <= enough:
-            return middle
-        if value < 0:
-            low, low_value = middle, value
-            high_value = high_value / 2 if side < 0 else high_value
-            side = -1
-        else:
-            high, high_value = middle, value
-            low_value = low_value / 2 if side > 0 else low_value
-            side = 1
-    return high if np.isfinite(high_value) else max(low, 1e-3)

@@ -1,19 +1,112 @@
-"""The matrices of RankRLS's closed forms, from centred blocks of rows: X'LX and LK."""
+"""Normal equations of squares from centred blocks of rows: X'LX, LK, and their objective."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import FloatArray, LinearMap, Point
 from pairrank.design import Design
-from pairrank.objective.row_blocks import block_rows, centred, centred_blocks, cut, dense
 from pairrank.preferences import Differences, Pairs
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences._codes import counting_order
+
+_BLOCK_ENTRIES = 1 << 21
+
+
+def block_rows(width: int) -> int:
+    """Return the number of rows of a block, for rows of `width` numbers."""
+    return max(1, _BLOCK_ENTRIES // max(1, width))
+
+
+def dense(rows: Any) -> FloatArray:
+    """Return a copy of rows as a dense float64 array."""
+    dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    return dense.astype(np.float64)
+
+
+def whole_queries(
+    query_start: NDArray[np.int64], limit: int
+) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """Yield parts of whole queries, each of at most `limit` equations or one longer query.
+
+    The second value has the starts of the part's queries, counted from the part's start.
+    """
+    start, last = 0, query_start.size - 1
+    while start < last:
+        furthest = query_start[start] + limit
+        stop = max(start + 1, int(np.searchsorted(query_start, furthest, "right")) - 1)
+        first = int(query_start[start])
+        yield slice(first, int(query_start[stop])), query_start[start : stop + 1] - first
+        start = stop
+
+
+def cut(part: slice, limit: int) -> Iterator[slice]:
+    """Yield a slice in pieces of at most `limit`."""
+    for first in range(part.start, part.stop, limit):
+        yield slice(first, min(first + limit, part.stop))
+
+
+def centred(values: FloatArray, root: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+    """Centre whole queries by their weighted means in place, and multiply rows by `root`.
+
+    The first row is subtracted before the mean, so values that are constant within a query become
+    exactly 0, and an offset costs no digits.
+    """
+    lengths = np.diff(starts)
+    values -= np.repeat(values[starts[:-1]], lengths, axis=0)
+    weight, equal = root**2, bool((root == 1.0).all())
+    total = np.add.reduceat(weight, starts[:-1])[:, None]
+    weighted = values if equal else values * weight[:, None]
+    values -= np.repeat(np.add.reduceat(weighted, starts[:-1], axis=0) / total, lengths, axis=0)
+    if not equal:
+        values *= root[:, None]
+    return values
+
+
+def centred_blocks(
+    X: Any, row_of: NDArray[Any] | None, root: FloatArray, query_start: NDArray[np.int64]
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield (equations, root (x - mean of the query)): whole queries, and a long query in pieces.
+
+    `row_of` has the row of each equation, query by query; None: the rows of X in order. `root` has
+    the square roots of the weights, by which the means are weighted too. `query_start` has where
+    each query's equations begin, and their end.
+    """
+    limit = block_rows(X.shape[1])
+    for part, starts in whole_queries(query_start, limit):
+        if part.stop - part.start > limit:
+            yield from centred_query(X, row_of, root, part)
+        else:
+            yield part, centred(_rows(X, row_of, part), root[part], starts)
+
+
+def centred_query(
+    X: Any, row_of: NDArray[Any] | None, root: FloatArray, part: slice
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield the pieces of one query; a first pass computes its mean."""
+    pieces = list(cut(part, block_rows(X.shape[1])))
+    origin = _rows(X, row_of, slice(part.start, part.start + 1))
+    total = np.zeros(X.shape[1])
+    for piece in pieces:
+        block = _rows(X, row_of, piece)
+        block -= origin
+        total += root[piece] ** 2 @ block
+    mean = total / np.square(root[part]).sum()
+    for piece in pieces:
+        block = _rows(X, row_of, piece)
+        block -= origin
+        block -= mean
+        block *= root[piece, None]
+        yield piece, block
+
+
+def _rows(X: Any, row_of: NDArray[Any] | None, part: slice) -> FloatArray:
+    return dense(X[part if row_of is None else row_of[part]])
 
 
 def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
@@ -23,12 +116,14 @@ def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArra
     costs no digits, unlike in X'X - n mean mean'. O(n_rows n_features^2) time, for comparisons
     O(n_pairs n_features^2), and one block of memory beside the result.
     """
-    result = np.zeros((design.n_features, design.n_features))
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in _blocks(design.X, preferences):
+        if isinstance(preferences, Differences):
+            no_targets = np.empty((design.n_rows, 0))
+            return 2.0 * centred_sums(design.X, no_targets, preferences).products
+        result = np.zeros((design.n_features, design.n_features))
+        for block in _pair_blocks(design.X, preferences):
             result += block.T @ block
-        result *= 2.0
-    return result
+        return 2.0 * result
 
 
 class CentredSums(NamedTuple):
@@ -110,17 +205,6 @@ def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]
     return columns
 
 
-def _blocks(X: Any, preferences: Differences | Pairs) -> Iterator[FloatArray]:
-    """Yield blocks of a matrix A such that |A w|^2 is the pair sum of the scores X w."""
-    if isinstance(preferences, Pairs):
-        return _pair_blocks(X, preferences)
-    rows, starts = _by_query(preferences)
-    weight = np.ones(starts[-1])
-    if preferences.weight is not None:
-        weight = preferences.weight if rows is None else preferences.weight[rows]
-    return (block for _, block in centred_blocks(X, rows, np.sqrt(weight), starts))
-
-
 def _pair_blocks(X: Any, pairs: Pairs) -> Iterator[FloatArray]:
     """Yield blocks of x_i - x_j times the square root of each comparison's weight."""
     for part in cut(slice(0, pairs.n_pairs), block_rows(X.shape[1])):
@@ -147,3 +231,51 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
         rows = rows[np.asarray(weight)[rows] > 0]
     starts = np.flatnonzero(np.diff(query_of[rows], prepend=-1))
     return rows, np.append(starts, rows.size)
+
+
+@dataclass(eq=False)
+class Quadratic:
+    r"""factor \|A w - b\|^2 from A'A, A'b and b'b; penalty/2 \|w\|^2 is left to the solver.
+
+    An evaluation costs O(n_features^2) and no product with A. `inverse` preconditions.
+    """
+
+    gram: FloatArray
+    moment: FloatArray
+    square: float
+    penalty: float
+    factor: float = 1.0
+    inverse: LinearMap | None = None
+    precision: float = 1e-12
+
+    def __post_init__(self) -> None:
+        self.n_features = int(self.moment.size)
+
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
+        """Return value, gradient and Hessian at `w`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = self.gram @ w
+            off = product - self.moment
+            value = float(w @ (off - self.moment)) + self.square
+            gradient = 2.0 * self.factor * off
+        return Point(
+            value=self.factor * max(value, 0.0) if np.isfinite(value) else value,
+            gradient=gradient,
+            scores=w,
+            hessian=lambda: self,
+            preconditioner=lambda: self.inverse,
+            rounding=lambda: np.zeros(self.n_features),
+            score_norm=0.0,
+        )
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian, penalty included, times `v`."""
+        return np.asarray(self.penalty * v + 2.0 * self.factor * (self.gram @ v))
+
+    def sharpen(self) -> bool:
+        """Return False: the value has no error beyond rounding."""
+        return False
+
+    def refine(self) -> bool:
+        """Return False: the Hessian is exact."""
+        return False

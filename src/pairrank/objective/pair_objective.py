@@ -1,4 +1,4 @@
-"""PairObjective: a loss over pairs as solvers see it, for rows in memory and in blocks."""
+"""PairObjective: a loss over pairs as solvers see it, and its Hessians."""
 
 from __future__ import annotations
 
@@ -8,8 +8,83 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pairrank._protocols import FloatArray, LinearMap, Point
-from pairrank.objective.hessians import HessianModel
+from pairrank._protocols import Curvature, FloatArray, LinearMap, Point
+from pairrank.design import Design
+from pairrank.objective.kernel_design import KernelDesign
+
+ENOUGH_ENTRIES = 1 << 18
+"""The number of entries of X that suffices to estimate the size of its features."""
+_CONSTANT = 1e-12
+"""A feature whose spread is below this part of the largest spread is constant."""
+_EVEN = 10.0
+"""A diagonal is even where its 90th percentile is at most this many times its 10th."""
+
+
+class HessianModel(Protocol):
+    """An approximate Hessian, cheaper than that of every pair, or its inverse."""
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return a Hessian at `w`, penalty included; None: use that of every pair."""
+        ...
+
+    def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return an approximate inverse for preconditioning, or None."""
+        ...
+
+    def refine(self) -> bool:
+        """Use a better approximation of the exact Hessian; False if that is impossible."""
+        ...
+
+
+class ExactHessian:
+    """penalty I + factor X' H X for the curvature H of a pair sum."""
+
+    def __init__(
+        self, design: Design | KernelDesign, curvature: Curvature, factor: float, penalty: float
+    ) -> None:
+        self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`: two products with X and one with the curvature."""
+        product = self.design.transposed(self.curvature.matvec(self.design.scores(v)))
+        return self.penalty * v + self.factor * product
+
+
+class GivenInverse:
+    """A known exact or approximate inverse of a Hessian, given by its products."""
+
+    def __init__(self, solve: Callable[[FloatArray], FloatArray]) -> None:
+        self.matvec = solve
+
+
+class InverseDiagonal:
+    """The inverse of penalty + factor * spread per feature, raised for constant features."""
+
+    def __init__(self, spread: FloatArray, factor: float, penalty: float) -> None:
+        lifted = np.maximum(spread, _CONSTANT * spread.max(initial=0.0))
+        self._diagonal = penalty + factor * lifted
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return v divided by the diagonal."""
+        return v / self._diagonal
+
+
+def spread_of_features(design: Design, degree: FloatArray) -> FloatArray:
+    """Return each feature's sum of squares about its mean, rows weighted by `degree`."""
+    total = degree.sum()
+    if not total > 0:
+        return np.zeros(design.n_features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return design.squares_transposed(degree) - design.transposed(degree) ** 2 / total
+
+
+def is_even(spread: FloatArray) -> bool:
+    """Whether all features but constant ones have about one size, or a size is not finite."""
+    if not 0.0 < spread.max(initial=0.0) < np.inf:
+        return True
+    low, high = np.percentile(spread[spread >= _CONSTANT * spread.max()], (10, 90))
+    return bool(high <= _EVEN * low)
+
 
 ROUNDING = 0.1
 """A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
@@ -27,8 +102,8 @@ class Total(NamedTuple):
     value_error: float
     gradient_error: float
     """Bound on the sum over rows of the errors of the gradient by the scores."""
-    hessian: Callable[[bool], LinearMap]
-    """Returns the Hessian of every pair, penalty included; products may be rounded if True."""
+    hessian: Callable[[], LinearMap]
+    """Returns the Hessian of every pair, penalty included."""
 
 
 class Sums(Protocol):
@@ -44,10 +119,6 @@ class Sums(Protocol):
     @property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values."""
-
-    @property
-    def rounds(self) -> bool:
-        """Whether products with a Hessian may be rounded."""
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Total:
         """Return the sums at some weights."""
@@ -77,10 +148,9 @@ class PairProblem(Protocol):
 class PairObjective:
     r"""A problem as an objective: penalty/2 \|w\|^2 is left to the solver.
 
-    `model` approximates the Hessian; None: that of every pair. With `is_rough` the Hessian of every
-    pair may be rounded (see `Problem.rough_design`) until `refine` is called. `inverse`
-    preconditions where the model does not; None: the inverse of the Hessian's diagonal where
-    features differ in size. At w = 0 value and gradient are computed once.
+    `model` approximates the Hessian; None: that of every pair. `inverse` preconditions where the
+    model does not; None: the inverse of the Hessian's diagonal where features differ in size. At
+    w = 0 value and gradient are computed once.
     """
 
     def __init__(
@@ -88,11 +158,9 @@ class PairObjective:
         problem: PairProblem,
         model: HessianModel | None = None,
         inverse: LinearMap | None = None,
-        *,
-        is_rough: bool = False,
     ) -> None:
         self._problem, self._model, self._inverse = problem, model, inverse
-        self._sums, self._is_rough = problem.bound(), is_rough
+        self._sums = problem.bound()
         self.n_features, self.precision = self._sums.n_features, self._sums.precision
         self.penalty = problem.penalty
         self._zero: Total | None = None
@@ -117,12 +185,8 @@ class PairObjective:
         return is_sharper
 
     def refine(self) -> bool:
-        """Ask the model for a better Hessian, then use that of every pair unrounded."""
-        if self._model is not None and self._model.refine():
-            return True
-        changes = self._is_rough and self._sums.rounds
-        self._is_rough = False
-        return changes
+        """Ask the model for a better Hessian; False if there is none."""
+        return self._model is not None and self._model.refine()
 
     def _point(self, w: FloatArray, total: Total) -> Point:
         of_gradient = total.gradient_error
@@ -143,7 +207,7 @@ class PairObjective:
     def _hessian(self, w: FloatArray, total: Total) -> LinearMap:
         """Return the (generalised) Hessian, of the model or of every pair."""
         modelled = None if self._model is None else self._model.hessian(w, total.scores)
-        return total.hessian(self._is_rough) if modelled is None else modelled
+        return total.hessian() if modelled is None else modelled
 
     def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the model's inverse, the given one, or that of an uneven diagonal."""

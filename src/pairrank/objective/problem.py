@@ -1,28 +1,105 @@
-"""Problem: X in memory, preferences, loss and penalty; and RowSums, which evaluate it."""
+"""Problem: X in memory less large offsets, preferences, loss and penalty; RowSums evaluate it."""
 
 from __future__ import annotations
 
 import functools
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Squares, Tubes
-from pairrank.design import Design, compacted, largest_of, norm_of, rows_at
+from pairrank.design import Design
+from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Square
-from pairrank.objective.hessians import (
+from pairrank.objective.kernel_design import KernelDesign
+from pairrank.objective.pair_objective import (
     ENOUGH_ENTRIES,
+    ROUNDING,
     ExactHessian,
     InverseDiagonal,
+    Total,
     is_even,
     spread_of_features,
 )
-from pairrank.objective.kernel_design import KernelDesign
-from pairrank.objective.offsets import without_offset
-from pairrank.objective.pair_objective import ROUNDING, Total
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels, Preferences
+from pairrank.preferences import Differences, Levels, Pairs, Preferences
+
+FAR = 100.0
+"""The offset is subtracted where features are this many times as large as their differences."""
+_LOST = 1e-3
+"""Warn where the relative rounding of differences in X is larger than this."""
+_SAMPLE = 1000
+_BLOCK_ENTRIES = 1 << 20
+
+
+def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
+    """Return X, or a copy less one row of each query where offsets are large.
+
+    Only differences within a query enter a sum over pairs, so the optimum is the same, and an
+    offset of 1e9 costs no digits beyond those that X has lost already: a warning says where fewer
+    than three digits of a feature's differences are left. A thousand rows decide whether a copy is
+    needed. CSR rows are returned unchanged. Costs O(n_features), and O(size) time and memory where
+    X is copied.
+    """
+    n_rows, n_features = X.shape
+    if sparse.issparse(X) or not n_rows * n_features:
+        return X
+    origin = _first_rows(preferences, n_rows)
+    rows = np.arange(0, n_rows, -(-n_rows // _SAMPLE))
+    with np.errstate(over="ignore", invalid="ignore"):
+        some = X[rows].astype(np.float64)
+        base = X[_origins(origin, rows)].astype(np.float64)
+        size, spread = np.abs(some).max(axis=0), np.abs(some - base).max(axis=0)
+    if not (size > FAR * np.where(spread > 0, spread, spread.max())).any() or not spread.any():
+        return X
+    _warn_of_lost_digits(size, spread, float(np.finfo(X.dtype).eps))
+    result = np.empty_like(X, order="C")
+    step = max(1, _BLOCK_ENTRIES // n_features)
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        places = np.arange(n_rows)[part]
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(X[part], X[_origins(origin, places)], out=result[part])
+    return result
+
+
+def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp] | None:
+    """Return for every row one row of its query; None where there is one query."""
+    if isinstance(preferences, Levels):
+        starts = preferences.group_start[preferences.query_group]
+        if starts.size == 2:
+            return None
+        first = np.arange(n_rows)
+        first[preferences.row_of] = np.repeat(preferences.row_of[starts[:-1]], np.diff(starts))
+        return first
+    if isinstance(preferences, Pairs) or preferences.query_of is None:
+        return None
+    first = np.empty(preferences.query_weight.size, dtype=np.intp)
+    first[preferences.query_of[::-1]] = np.arange(n_rows)[::-1]
+    return first[preferences.query_of]
+
+
+def _origins(origin: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    return np.zeros(1, dtype=np.intp) if origin is None else origin[rows]
+
+
+def _warn_of_lost_digits(size: FloatArray, spread: FloatArray, unit: float) -> None:
+    """Warn where rounding in X has lost most digits of a feature's differences."""
+    lost = (spread > 0) & (unit * size > _LOST * spread)
+    if lost.any():
+        feature = int(np.argmax(lost))
+        warnings.warn(
+            f"feature {feature} is as large as {size[feature]:g} but differs by about "
+            f"{spread[feature]:g} within a query: most digits of the differences are lost in X; "
+            "subtract its mean, or standardise it, before it is rounded",
+            PairrankWarning,
+            stacklevel=2,
+        )
+
 
 _ENTRIES_PER_FEATURE = 16
 """A feature's spread is judged from at least about this many entries, where it has them."""
@@ -68,12 +145,6 @@ class Problem:
             return KernelDesign(self.X)
         return Design(without_offset(self.X, self.preferences))
 
-    @functools.cached_property
-    def rough_design(self) -> Design | KernelDesign:
-        """The design for approximate Hessians: rounded where sparse X is large, else `design`."""
-        design = self.design
-        return design if isinstance(design, KernelDesign) else compacted(design)
-
     @property
     def features(self) -> Any:
         """The features that `design` multiplies by, or the kernel matrix."""
@@ -106,28 +177,11 @@ class Problem:
         assert not isinstance(self.preferences, Differences)
         return float(self.loss.phi(np.zeros(1), order=2)[0]) * degrees_of(self.preferences)
 
-    @property
-    def some_rows(self) -> Design:
-        """Every k-th row of X, with enough entries to judge its features by.
-
-        Rows of Levels are in the order of their layout.
-        """
-        return self._some[0]
-
-    @property
-    def some_degrees(self) -> FloatArray:
-        """The weight of the preferences of each of `some_rows`."""
-        return self._some[1]
-
     @functools.cached_property
-    def _some(self) -> tuple[Design, FloatArray]:
+    def some_rows(self) -> Design:
+        """Every k-th row of X, with enough entries to judge its features by."""
         assert isinstance(self.design, Design)
-        preferences, step = self.preferences, slice(None, None, self.stride)
-        if self.stride == 1 or not isinstance(preferences, Levels):
-            return Design(self.design.X[step]), degrees_of(preferences)[step].copy()
-        rows, X = preferences.row_of[step], self.design.X
-        some = X[rows] if self.design.is_sparse else rows_at(X, rows)
-        return Design(some), preferences.degrees_at(step)
+        return Design(self.design.X[:: self.stride])
 
     @functools.cached_property
     def stride(self) -> int:
@@ -140,7 +194,8 @@ class Problem:
     @functools.cached_property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
-        absolute = self.some_rows.magnitudes_transposed(self.some_degrees)
+        degrees = degrees_of(self.preferences)[:: self.stride]
+        absolute = Design(abs(self.some_rows.X)).transposed(degrees)
         return self.stride * float(np.linalg.norm(absolute)) / self.preferences.total_weight
 
     @functools.cached_property
@@ -153,18 +208,14 @@ class Problem:
         design = self.design
         if isinstance(design, KernelDesign):
             return None
-        whole = self.curvature_at_zero() if self.is_of_differences else None
-        some = self.some_degrees if whole is None else whole[:: self.stride]
-        if is_even(spread_of_features(self.some_rows, some)):
+        degree = self.curvature_at_zero()
+        if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
             return None
-        degree = self.curvature_at_zero() if whole is None else whole
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
 
 
 def degrees_of(preferences: Preferences | Differences) -> FloatArray:
     """Return the weight of the preferences that each row is in, (n_rows,)."""
-    if isinstance(preferences, Levels):
-        return preferences.wins_plus(1.0)
     wins, losses = preferences.wins_and_losses()
     return wins + losses
 
@@ -194,16 +245,15 @@ class RowSums:
         if not w.any():
             curvature = functools.partial(_curvature_at, pair_sum, scores)
 
-        def hessian(is_rough: bool) -> LinearMap:
-            its_design = problem.rough_design if is_rough else design
-            return ExactHessian(its_design, curvature(), factor, penalty)
+        def hessian() -> LinearMap:
+            return ExactHessian(design, curvature(), factor, penalty)
 
         with np.errstate(over="ignore", invalid="ignore"):
             return Total(
                 value=factor * found.value,
                 gradient=factor * design.transposed(found.gradient),
                 scores=scores,
-                score_norm=factor * norm_of(found.gradient),
+                score_norm=factor * float(linalg.norm(found.gradient, check_finite=False)),
                 value_error=factor * found.error,
                 gradient_error=factor * found.gradient_error,
                 hessian=hessian,
@@ -219,11 +269,6 @@ class RowSums:
         return self.design.rounding()
 
     @property
-    def rounds(self) -> bool:
-        """Whether products with a Hessian may be rounded."""
-        return self.problem.rough_design is not self.design
-
-    @property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values."""
         return self.problem.absolute_share
@@ -235,10 +280,6 @@ class RowSums:
             return False
         some, every = self.problem.some_rows, self.problem.stride
         unit = max(ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
-        largest = largest_of(some.X.data if some.is_sparse else some.X)
-        most = zero.score_norm * largest * np.sqrt(every * some.n_rows) * unit
-        if largest_of(zero.gradient) > most:
-            return False
         size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         off = zero.score_norm * size * unit
         return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())

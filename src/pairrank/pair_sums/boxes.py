@@ -86,11 +86,7 @@ class LevelBoxes(ABC):
         except OutOfRangeError:
             return None
 
-    def moments(self, placed: Boxes, weight: list[FloatArray]) -> Moments:
-        """Return the moments of placed rows for the weights of each side."""
-        return placed.moments(*weight)
-
-    def summary(self, index: int, rows: Any) -> BoxMoments:
+    def summary(self, rows: Any) -> BoxMoments:
         """Return the moments of a block's rows; O(rows)."""
         coded = self.coded(rows)
         return BoxMoments.of(self, self.placed(1, coded), coded.weight)
@@ -147,7 +143,7 @@ class BoxMoments:
     @classmethod
     def of(cls, owner: LevelBoxes, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
         """Return the moments of placed rows for the weights of each side."""
-        found = None if placed is None else owner.moments(placed, weight)
+        found = None if placed is None else placed.moments(*weight)
         return cls(found, owner.most_moments)._checked()
 
     def merged(self, other: BoxMoments) -> BoxMoments:
@@ -175,7 +171,7 @@ class BoxTable:
         """Bound on the sum of the errors of the rows' gradients."""
         return 2.0 * self.error
 
-    def gradient(self, index: int, rows: Any) -> FloatArray:
+    def entries(self, rows: Any) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         return _sums_at(self.made_by, 1, rows, self.series)
 
@@ -210,9 +206,9 @@ class BoxDerivative:
     made_by: LevelBoxes
     order: int
 
-    def summary(self, index: int, rows: Any, values: FloatArray) -> BoxValues:
+    def summary(self, rows: Any) -> BoxValues:
         """Return the moments of these rows and of their values, less a mean of the block's."""
-        owner, coded = self.made_by, self.made_by.coded(rows)
+        values, owner, coded = rows.values, self.made_by, self.made_by.coded(rows)
         placed, shift = owner.placed(self.order, coded), float(values.mean())
         moved = values - shift
         of_values = [side * moved if side.size else moved for side in coded.weight]
@@ -235,9 +231,10 @@ class BoxProduct:
     one: Moments | None
     less: Moments | None
 
-    def product(self, index: int, rows: Any, values: FloatArray) -> FloatArray:
-        """Return the rows' entries; O(rows)."""
-        coded, result = self.made_by.coded(rows), np.zeros(values.size)
+    def entries(self, rows: Any) -> FloatArray:
+        """Return the rows' products; O(rows)."""
+        values, coded = rows.values, self.made_by.coded(rows)
+        result = np.zeros(values.size)
         placed = self.made_by.placed(self.order, coded)
         if placed is None or self.one is None or self.less is None:
             return np.full(values.size, np.nan)
@@ -249,7 +246,7 @@ class BoxProduct:
             )
         return result
 
-    def diagonal(self, index: int, rows: Any) -> FloatArray:
+    def diagonal(self, rows: Any) -> FloatArray:
         """Return the rows' sums of k."""
         return _sums_at(self.made_by, self.order, rows, self.one)
 
@@ -281,14 +278,21 @@ class BoxedQueries:
         """Add to `gradient`, and return the part of the value."""
         value = 0.0
         for part in self.parts:
-            table = part.finish(part.summary(0, scores))
-            gradient[part.row_of] += table.gradient(0, scores)
+            table = part.finish(part.summary(_Rows(scores)))
+            gradient[part.row_of] += table.entries(_Rows(scores))
             value += table.value
         return value
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         """Return the derivatives of this order; the scores must not change."""
         return [_QueryDerivative(part, order, scores) for part in self.parts]
+
+
+class _Rows(NamedTuple):
+    """The scores of all rows, and the values of a query's rows."""
+
+    scores: FloatArray
+    values: FloatArray = NONE
 
 
 class _Query(LevelBoxes):
@@ -304,9 +308,9 @@ class _Query(LevelBoxes):
         self._weight = [NONE if levels.weight is None else levels.weight[here]]
         self._code = np.repeat(np.arange(self.n_codes, dtype=np.int32), np.diff(start))
 
-    def coded(self, rows: FloatArray) -> CodedRows:
+    def coded(self, rows: _Rows) -> CodedRows:
         """Return the scores, codes and weights of the query's rows."""
-        return CodedRows(rows[self.row_of], self._code, self._weight)
+        return CodedRows(rows.scores[self.row_of], self._code, self._weight)
 
 
 class _QueryDerivative:
@@ -317,15 +321,16 @@ class _QueryDerivative:
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the sums of k (v_i - v_j)."""
-        own = v[self._owner.row_of]
-        table = self._derivative.finish(self._derivative.summary(0, self._scores, own))
-        result[self._owner.row_of] += table.product(0, self._scores, own)
+        own = _Rows(self._scores, v[self._owner.row_of])
+        table = self._derivative.finish(self._derivative.summary(own))
+        result[self._owner.row_of] += table.entries(own)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k, of order 2."""
         rows = self._owner.row_of
-        merged = self._derivative.summary(0, self._scores, np.zeros(rows.size))
-        result[rows] += self._derivative.finish(merged).diagonal(0, self._scores)
+        own = _Rows(self._scores, np.zeros(rows.size))
+        merged = self._derivative.summary(own)
+        result[rows] += self._derivative.finish(merged).diagonal(own)
 
 
 def _of_query(links: Links, first: int, stop: int) -> Links:

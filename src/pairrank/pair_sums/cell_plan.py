@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import count_pairs
-from pairrank.preferences.ordering import scattered
+from pairrank.preferences._codes import count_pairs, scattered
 
 IntArray = NDArray[np.int64]
 Links = tuple[IntArray, IntArray, IntArray, IntArray]

@@ -17,7 +17,6 @@ from pairrank.compiled import explicit
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.preferences import Pairs
-from pairrank.preferences._codes import counts_of
 
 TILE = 1 << 18
 """Comparisons per call of numpy's phi: 2 MB per array."""
@@ -154,7 +153,7 @@ class ExplicitCurvature(OneByOne):
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
         weight = self.weight if self.weight.size else None
-        wins, losses = (counts_of(ends, self.n_rows, weight) for ends in (self.i, self.j))
+        wins, losses = (np.bincount(ends, weight, self.n_rows) for ends in (self.i, self.j))
         return np.asarray(self.scale * (wins + losses), dtype=np.float64)
 
 

@@ -13,8 +13,7 @@ from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
 from pairrank.compiled.layout import scatter_add
 from pairrank.pair_sums._bound import BoundSum, as_scores, no_curvature
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import count_pairs, query_of_groups
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences._codes import count_pairs, counting_order, query_of_groups
 
 IntArray = NDArray[np.int64]
 

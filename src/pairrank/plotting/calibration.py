@@ -2,17 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.plotting.pair_sample import Drawn, draw_pairs
-from pairrank.plotting.subject import Subject, subject_of
+from pairrank.metrics._inputs import RowArguments, metric
+from pairrank.plotting._common import Display, display_docs
+from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.preferences import Levels, Pairs, as_graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+
+class Drawn(NamedTuple):
+    """Preferences of `winner` over `loser`, rows of X, with their weights, (n_drawn,)."""
+
+    winner: NDArray[Any]
+    loser: NDArray[Any]
+    weight: FloatArray
+    is_sample: bool
+
+
+def draw_pairs(preferences: Levels | Pairs, most: int, generator: np.random.Generator) -> Drawn:
+    """Return all preferences if they are `most` or fewer, or else `most` drawn uniformly.
+
+    A sample is drawn with replacement. Costs O(groups + edges + drawn).
+    """
+    if isinstance(preferences, Pairs):
+        at, is_sample = _places(preferences.n_pairs, most, generator)
+        weight = np.ones(at.size) if preferences.weight is None else preferences.weight[at]
+        return Drawn(preferences.i[at], preferences.j[at], weight, is_sample)
+    first_low, n_low, first_high, n_high = _blocks(preferences)
+    ends = np.cumsum(n_low * n_high)
+    at, is_sample = _places(int(ends[-1]) if ends.size else 0, most, generator)
+    block = np.searchsorted(ends, at, side="right")
+    within = at - (ends - n_low * n_high)[block]
+    in_high, in_low = np.divmod(within, n_low[block])
+    winner, loser = first_high[block] + in_high, first_low[block] + in_low
+    wins, loses = preferences.sides
+    weight = np.ones(at.size)
+    if wins is not None and loses is not None:
+        weight = wins[winner] * loses[loser]
+    return Drawn(preferences.row_of[winner], preferences.row_of[loser], weight, is_sample)
+
+
+def _places(
+    n_pairs: int, most: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], bool]:
+    if n_pairs <= most:
+        return np.arange(n_pairs), False
+    return np.sort(generator.integers(0, n_pairs, most)), True
+
+
+def _blocks(levels: Levels) -> tuple[NDArray[np.int64], ...]:
+    """Return stretches of the layout whose rows all lose to all rows of another stretch.
+
+    The result is the first loser, the number of losers, the first winner and the number of winners
+    of each block.
+    """
+    start, sizes = levels.group_start, np.diff(levels.group_start)
+    if levels.edges is not None:
+        low, high = levels.edges.T
+        return start[low], sizes[low], start[high], sizes[high]
+    first = np.repeat(levels.query_start[:-1], np.diff(levels.query_group))
+    return first, start[:-1] - first, start[:-1], sizes
+
 
 N_BINS = 10
 MOST_PAIRS = 200_000
@@ -45,18 +105,16 @@ class PairCalibration(NamedTuple):
     is_sample: bool
 
 
+@metric(roles=True)
 def pair_calibration(
     model: Any,
     X: Any,
     y: ArrayLike | Pairs,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    winner_weight: ArrayLike | None = None,
-    loser_weight: ArrayLike | None = None,
     n_bins: int = N_BINS,
     max_pairs: int = MOST_PAIRS,
     random_state: int = 0,
+    **rows: Unpack[RowArguments],
 ) -> PairCalibration:
     """Compare the probabilities of preferences that a ranker predicts with observed shares.
 
@@ -68,8 +126,6 @@ def pair_calibration(
     y : array-like of shape (n_rows,), or Pairs
         Labels, compared by the ranker's own order graph, or explicit comparisons, where a tie
         counts half in each direction.
-    qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-        As in `pairrank.metrics.pairwise_accuracy`.
     n_bins : int
         The number of bins of equal width from 0.5 to 1.
     max_pairs : int
@@ -106,10 +162,7 @@ def pair_calibration(
     validation.check_number(n_bins, "n_bins", integer=True)
     validation.check_number(max_pairs, "max_pairs", integer=True)
     n_rows = subject.X.shape[0]
-    given = {"qid": qid, "sample_weight": sample_weight}
-    given |= {"winner_weight": winner_weight, "loser_weight": loser_weight}
-    layout = {name: check(given[name], n_rows) for name, check in validation.ALIGNED.items()}
-    judged = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
+    judged, layout = judged_rows(y, n_rows, rows)
     preferences = preferences_of(judged, n_rows, layout, subject.ranker.graph)
     drawn = draw_pairs(preferences, int(max_pairs), np.random.default_rng(random_state))
     return calibrate(subject, subject.scores(), drawn, int(n_bins))
@@ -184,3 +237,144 @@ def _binned(
     )
     n_pairs = np.bincount(at, minlength=n_bins)[filled]
     return PairCalibration(edges, predicted, observed, n_pairs, is_sample)
+
+
+@display_docs
+class PairCalibrationDisplay(Display):
+    """Observed shares of preferences against predicted probabilities, beside the diagonal.
+
+    Of each pair the row with the higher score is judged. Create it with `from_estimator`.
+
+    Parameters
+    ----------
+    predicted : array-like of shape (n_bins,)
+        The mean probability of each bin.
+    observed : array-like of shape (n_bins,)
+        The share of its pairs in which the row with the higher score is preferred.
+    name : str, optional
+        The legend of the curve.
+
+    Attributes
+    ----------
+    ax_, figure_
+    line_ : matplotlib Line2D
+
+    See Also
+    --------
+    pairrank.report.pair_calibration : The numbers that are drawn.
+
+    Examples
+    --------
+    >>> from pairrank import RankNCG
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> ranker = RankNCG().fit(X, y)
+    >>> display = PairCalibrationDisplay.from_estimator(ranker, X, y, n_bins=2, draw=False)
+    >>> display.observed.round(2)
+    array([0.67, 1.  ])
+    """
+
+    line_: Line2D
+
+    def __init__(
+        self, predicted: ArrayLike, observed: ArrayLike, *, name: str | None = None
+    ) -> None:
+        self.predicted = np.asarray(predicted, dtype=np.float64)
+        self.observed = np.asarray(observed, dtype=np.float64)
+        if self.predicted.shape != self.observed.shape:
+            raise PairrankError(
+                f"there are {self.predicted.size} predicted values and {self.observed.size} "
+                "observed ones"
+            )
+        self.name = name
+
+    @classmethod
+    @display_docs
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int = N_BINS,
+        max_pairs: int = MOST_PAIRS,
+        random_state: int = 0,
+        name: str | None = None,
+        draw: bool = True,
+        ax: Axes | None = None,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the calibration of a ranker's pair probabilities.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted RankNCG, or a Pipeline or search that ends with one.
+        qid, sample_weight, n_bins, max_pairs, random_state : optional
+            As in `pairrank.report.pair_calibration`.
+        name : str, optional
+            The legend; None: the class of the estimator.
+
+        Returns
+        -------
+        PairCalibrationDisplay
+
+        Raises
+        ------
+        ValueError
+            If the ranker predicts no probabilities, or there is no preference.
+        """
+        found = pair_calibration(
+            estimator, X, y, qid=qid, sample_weight=sample_weight, n_bins=n_bins,
+            max_pairs=max_pairs, random_state=random_state,
+        )  # fmt: skip
+        display = cls(found.predicted, found.observed, name=name or type(estimator).__name__)
+        return display.plot(ax, **line_kw) if draw else display
+
+    @classmethod
+    @display_docs
+    def from_predictions(
+        cls,
+        outcomes: ArrayLike,
+        probabilities: ArrayLike,
+        *,
+        n_bins: int = N_BINS,
+        name: str | None = None,
+        draw: bool = True,
+        ax: Axes | None = None,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the calibration of given probabilities, such as those of `predict_pair_proba`.
+
+        Parameters
+        ----------
+        outcomes : array-like of shape (n_pairs,)
+            1 if the first row of the pair is preferred, 0 if the second is, 0.5 for a tie.
+        probabilities : array-like of shape (n_pairs,)
+            The probabilities that the first row is preferred, from 0 to 1.
+        n_bins, name : optional
+            As in `from_estimator`.
+
+        Returns
+        -------
+        PairCalibrationDisplay
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range, or there are not as many outcomes as probabilities.
+        """
+        found = calibration_of(outcomes, probabilities, n_bins)
+        display = cls(found.predicted, found.observed, name=name)
+        return display.plot(ax, **line_kw) if draw else display
+
+    def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
+        """Draw the curve and the diagonal; return the display, with `ax_`, `figure_`, `line_`."""
+        ax = self._axes(ax)
+        ax.plot([0.5, 1.0], [0.5, 1.0], color="0.5", linestyle="--", label="as predicted")
+        own = {"marker": "o", "label": self.name or "ranker", **line_kw}
+        (self.line_,) = ax.plot(self.predicted, self.observed, **own)
+        ax.set(xlabel="predicted probability", ylabel="observed share")
+        ax.legend()
+        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import rows_given
+from pairrank.preferences import Pairs
 
 
 class Subject(NamedTuple):
@@ -85,6 +87,12 @@ def subject_of(model: Any, X: Any) -> Subject:
         missing = get_tags(model).input_tags.allow_nan
         X = validation.check_features(model, X, reset=False, missing=missing)
     return Subject(getattr(model, "best_estimator_", model), X, names or feature_names(model))
+
+
+def judged_rows(y: Any, n_rows: int, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return checked labels, or Pairs, and the checked queries and weights that are given."""
+    labels = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
+    return labels, validation.check_aligned(rows_given(given, "")[0], n_rows)
 
 
 @contextmanager

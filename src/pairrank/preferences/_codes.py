@@ -1,4 +1,4 @@
-"""Integer codes of labels and queries, and counts of the pairs between groups."""
+"""Codes of labels and queries, rows in their order, and counts of the pairs between groups."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
 ROWS_A_BLOCK = 1 << 17
 """Threads share the rows in blocks of so many."""
-_PIECE = 1 << 13
-"""Temporary arrays of so many numbers are reused by the allocator. Larger ones may be new pages of
-memory each time, as on dask's workers, which costs more than what is computed in them."""
+_ROWS_PER_KEY = 4
+"""A block has at least so many rows per key, so that its counts cost less than its rows."""
+_NO_ORDER = np.empty(0, dtype=np.int32)
 _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""
 
@@ -27,63 +27,17 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
     O(m) for whole numbers of small span, else O(m log m).
     """
-    if y.dtype.kind not in "biuf" or not y.size:
-        labels, inverse = np.unique(y, return_inverse=True)
-        return labels, inverse.astype(np.int32)
-    blocks = threads.blocks(y.size, ROWS_A_BLOCK)
-    ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
-    low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
-    first = y[:_PIECE]  # Real labels need no kernel.
-    if high - low < min(_SMALL_SPAN, max(1024, y.size)) and np.array_equal(first, np.rint(first)):
-        found = _levels_of_whole(y, low, int(high - low) + 1, blocks)
-        if found is not None:
-            return found
-    return _sorted_codes(y.astype(np.float64, copy=False))
-
-
-def _levels_of_whole(
-    y: NDArray[Any], low: float, span: int, blocks: list[slice]
-) -> tuple[FloatArray, NDArray[np.int32]] | None:
-    """Return the levels of whole numbers, or None where a label is none; threads share the rows."""
-    from pairrank.compiled.layout import count_whole
-
-    offsets = np.empty(y.size, dtype=np.int32)
-    counts = np.zeros((len(blocks), span), dtype=np.int64)
-
-    def count(block: int) -> bool:
-        rows = blocks[block]
-        own = y[rows].astype(np.float64, copy=False)
-        return bool(count_whole(own, low, offsets[rows], counts[block]))
-
-    if not all(threads.run(count, range(len(blocks)))):
-        return None
-    present = counts.any(axis=0)
-    labels = (np.flatnonzero(present) + low).astype(np.float64)
-    codes = np.cumsum(present, dtype=np.int32) - 1
-    return labels, offsets if present.all() else codes[offsets]
-
-
-def counts_of(
-    codes: NDArray[np.int32], size: int, weight: FloatArray | None = None
-) -> NDArray[Any]:
-    """Return how often each code below `size` occurs, or its weight; O(m + size)."""
-    step = max(_PIECE, size)
-    total = np.zeros(size, dtype=np.int64 if weight is None else np.float64)
-    for start in range(0, codes.size, step):
-        part = slice(start, start + step)
-        total += np.bincount(codes[part], None if weight is None else weight[part], size)
-    return total
-
-
-def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    rows = np.argsort(y)
-    ordered = y[rows]
-    rises = np.empty(y.size, dtype=bool)
-    rises[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=rises[1:])
-    codes = np.empty(y.size, dtype=np.int32)
-    codes[rows] = np.cumsum(rises, dtype=np.int32) - 1
-    return ordered[rises], codes
+    if y.dtype.kind in "biuf" and y.size:
+        y = y.astype(np.float64, copy=False)
+        low, high = y.min(), y.max()
+        if high - low < min(_SMALL_SPAN, max(1024, y.size)):
+            offsets = (y - low).astype(np.int32)
+            if np.array_equal(offsets + low, y):
+                present = np.bincount(offsets) > 0
+                codes = np.cumsum(present, dtype=np.int32) - 1
+                return np.flatnonzero(present) + low, codes[offsets]
+    labels, inverse = np.unique(y, return_inverse=True)
+    return labels, inverse.astype(np.int32)
 
 
 def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -118,6 +72,66 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
+def counting_order(
+    keys: NDArray[np.int32],
+    n_keys: int,
+    order: NDArray[np.int32] = _NO_ORDER,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the stable order of rows by key, and where each key's rows begin in it.
+
+    `keys` (m,) is by row; `order` (m,) is the initial order, or empty. The starts have shape
+    (n_keys + 1,). Costs O(m + n_keys). Each block of rows knows its places in advance from the
+    counts of the blocks before it.
+    """
+    from pairrank.compiled.layout import place_by_key
+
+    blocks = threads.blocks(keys.size, max(ROWS_A_BLOCK, _ROWS_PER_KEY * n_keys))
+
+    def count(rows: slice) -> NDArray[np.intp]:
+        return np.bincount(keys[order[rows]] if order.size else keys[rows], minlength=n_keys)
+
+    found = threads.run(count, blocks)
+    counts = np.array(found, dtype=np.int64).reshape(len(blocks), n_keys)
+    starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
+    next_places = np.cumsum(counts, axis=0) - counts + starts[:-1]
+    result = np.empty(keys.size, np.int32)
+
+    def place(block: int) -> None:
+        rows = blocks[block]
+        place_by_key(keys, order, rows.start, rows.stop, next_places[block], result)
+
+    threads.run(place, range(len(blocks)))
+    return result, starts
+
+
+def groups_of(
+    level_of: NDArray[np.int32],
+    query_of: NDArray[np.int32],
+    order: NDArray[np.int32],
+    n_queries: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the borders and levels of the groups of several queries, and each query's groups."""
+    level, query = level_of[order], query_of[order]
+    changes = np.empty(order.size, dtype=bool)
+    changes[:1] = True
+    np.not_equal(level[1:], level[:-1], out=changes[1:])
+    changes[1:] |= query[1:] != query[:-1]
+    starts = np.flatnonzero(changes)
+    query_group = np.searchsorted(query[starts], np.arange(n_queries + 1))
+    return np.append(starts, order.size), level[starts], query_group.astype(np.int64)
+
+
+def scattered(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
+    """Return an array with values[..., k] at [..., places[k]]; the places are a permutation."""
+    result = np.empty_like(values)
+
+    def write(rows: slice) -> None:
+        result[..., places[rows]] = values[..., rows]
+
+    threads.run(write, threads.blocks(places.size, ROWS_A_BLOCK))
+    return result
+
+
 def count_pairs(
     group_start: NDArray[np.int64],
     query_group: NDArray[np.int64],
@@ -139,8 +153,9 @@ def count_pairs(
     if weight is None and roles is None:
         return int(counts.sum()), counts.astype(np.float64)
     sides = (weight, weight) if roles is None else roles
-    won, lost = (group_totals(sizes, group_start, side) for side in sides)
-    return int(counts.sum()), _weights_by_query(won, lost, query_group, edges)
+    wins, _ = wins_of_groups(group_start, query_group, edges, sides)
+    won, query = wins * group_totals(sizes, group_start, sides[0]), query_of_groups(query_group)
+    return int(counts.sum()), np.bincount(query, won, query_group.size - 1).astype(np.float64)
 
 
 def group_totals(
@@ -209,22 +224,6 @@ def pairs_by_query(
         ends = np.searchsorted(edges[:, 0], query_group)
     running = np.concatenate((np.zeros(1, dtype=products.dtype), np.cumsum(products)))
     return running[ends[1:]] - running[ends[:-1]]
-
-
-def _weights_by_query(
-    winners: FloatArray,
-    losers: FloatArray,
-    query_group: NDArray[np.int64],
-    edges: NDArray[np.int64] | None,
-) -> FloatArray:
-    """Sum products of the weights of winners and losers over joined groups by query."""
-    query = query_of_groups(query_group)
-    if edges is None:
-        products = winners * totals_around(losers, query_group)[0]
-    else:
-        low, high = edges.T
-        products, query = losers[low] * winners[high], query[low]
-    return np.bincount(query, products, query_group.size - 1).astype(np.float64)
 
 
 def no_pairs(

@@ -140,36 +140,18 @@ class Differences:
         Where means are far larger than the result, their rounding is subtracted as well; otherwise
         the offset of the features would multiply it.
         """
-        if self.query_of is not None:
-            return self._centred_by_query(values)
-        result, mean = self._less_mean(values)
-        if self.weight is None:
-            left = np.einsum("i,i->", result, result)
-        else:
-            left = np.einsum("i,i,i->", result, result, self.weight)
-        if mean * mean * float(self.query_weight[0]) > _FAR * float(left):
-            result = self._less_mean(result)[0]
-        return result
-
-    def _centred_by_query(self, values: FloatArray) -> FloatArray:
         from pairrank.compiled.differences import centre_by_query
 
+        query_of = self.query_of
+        if query_of is None:
+            query_of = np.zeros(values.size, dtype=np.int32)
         weight = np.empty(0) if self.weight is None else self.weight
         result, means = np.empty(values.size), np.empty(self.query_weight.size)
-        rest = (self.query_of, weight, self.query_weight, means, result)
+        rest = (query_of, weight, self.query_weight, means, result)
         taken_off, left = centre_by_query(values, *rest)
         if taken_off > _FAR * left:
             centre_by_query(result, *rest)
         return result
-
-    def _less_mean(self, values: FloatArray) -> tuple[FloatArray, float]:
-        """Return values minus their mean, and the mean."""
-        total = float(self.query_weight[0])
-        if self.weight is None or total == 0.0:
-            mean = float(values.mean()) if values.size else 0.0
-        else:
-            mean = float(self.weight @ values) / total
-        return values - mean, mean
 
     def share(self) -> FloatArray:
         """Return each row's share of its query's weight, w_i/n_q; 0 in a query without weight."""

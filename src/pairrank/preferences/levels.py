@@ -13,6 +13,8 @@ from pairrank import threads
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
+    counting_order,
+    groups_of,
     level_codes,
     no_pairs,
     query_codes,
@@ -21,7 +23,6 @@ from pairrank.preferences._codes import (
     wins_of_groups,
 )
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
-from pairrank.preferences.ordering import counting_order, groups_of
 from pairrank.preferences.pairs import Pairs
 from pairrank.preferences.roles import Roles, weights_of_rows
 
@@ -135,7 +136,7 @@ class Levels:
         row_of = order if kept is None else kept[order]
         weight = None if sample_weight is None else sample_weight[row_of].astype(np.float64)
         roles = None if roles is None else roles.at(row_of)
-        in_order = bool(kept is None and _is_ascending(row_of))
+        in_order = bool(kept is None and (row_of[1:] > row_of[:-1]).all())
         edges = _edges(graph, labels, group_level, query_group)
         n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight, roles)
         return cls(
@@ -178,37 +179,14 @@ class Levels:
 
         Both are in the user's order, (n_rows,), and scaled by `pair_scale`; O(m + edges).
         """
-        sides, scale = self.sides, self._scale_of_groups
-        wins, losses = wins_of_groups(self.group_start, self.query_group, self.edges, sides)
-        return self._by_row(wins * scale, sides[0]), self._by_row(losses * scale, sides[1])
-
-    def wins_plus(self, factor: float) -> FloatArray:
-        """Return the wins of `wins_and_losses` plus `factor` times the losses, (n_rows,).
-
-        Without roles it takes half of their time.
-        """
-        if self.roles is not None:
-            wins, losses = self.wins_and_losses()
-            return wins + factor * losses
-        wins, losses = wins_of_groups(self.group_start, self.query_group, self.edges, self.sides)
-        return self._by_row((wins + factor * losses) * self._scale_of_groups, self.weight)
-
-    def degrees_at(self, step: slice) -> FloatArray:
-        """Return the weight of the preferences of the rows at some places of the layout, scaled.
-
-        It costs O(groups + places log groups), and O(m) with weights.
-        """
-        places = np.arange(*step.indices(self.row_of.size))
-        group = np.searchsorted(self.group_start, places, side="right") - 1
-        wins, losses = wins_of_groups(self.group_start, self.query_group, self.edges, self.sides)
-        own = (1.0 if side is None else side[step] for side in self.sides)
-        by_place = wins[group] * next(own) + losses[group] * next(own)
-        return by_place * self._scale_of_groups[group]
-
-    @property
-    def _scale_of_groups(self) -> FloatArray:
-        scale = np.broadcast_to(self.pair_scale, self.n_queries)
-        return scale[query_of_groups(self.query_group)]
+        scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_groups(self.query_group)]
+        totals = wins_of_groups(self.group_start, self.query_group, self.edges, self.sides)
+        sizes = np.diff(self.group_start)
+        wins, losses = (np.repeat(scale * each, sizes) for each in totals)
+        for values, weight in zip((wins, losses), self.sides, strict=True):
+            if weight is not None:
+                values *= weight
+        return self.from_layout(wins), self.from_layout(losses)
 
     def concordance(self, scores: FloatArray) -> NDArray[Any]:
         """Return (concordant, tied, discordant) of each query, as counts or as sums of weights.
@@ -221,25 +199,6 @@ class Levels:
         groups = (self.group_start, self.query_group, self.edges)
         loser = None if self.roles is None else self.roles.loser
         return count_concordant(scores[self.row_of], self.sides[0], *groups, loser_weight=loser)
-
-    def _by_row(self, of_groups: FloatArray, weight: FloatArray | None) -> FloatArray:
-        """Return one value per group as one per row, times its weight, in the user's order."""
-        if self.in_order:
-            by_row = np.repeat(of_groups, np.diff(self.group_start))
-            return by_row if weight is None else by_row * weight
-        from pairrank.compiled.layout import scatter
-
-        result, starts = np.zeros(self.n_rows), self.group_start
-
-        def write(rows: slice) -> None:
-            first = int(np.searchsorted(starts, rows.start, side="right")) - 1
-            last = int(np.searchsorted(starts, rows.stop))
-            sizes = np.diff(starts[first : last + 1].clip(rows.start, rows.stop))
-            values = np.repeat(of_groups[first:last], sizes)
-            scatter(values if weight is None else values * weight[rows], self.row_of[rows], result)
-
-        threads.run(write, threads.blocks(self.row_of.size, _ROWS_A_BLOCK))
-        return result
 
     def from_layout(self, values: FloatArray) -> FloatArray:
         """Return one value per row of the layout in the user's order; dropped rows get 0."""
@@ -342,12 +301,6 @@ def _kept_rows(sample_weight: FloatArray | None) -> NDArray[np.int32] | None:
     if sample_weight is None or (sample_weight > 0).all():
         return None
     return np.flatnonzero(sample_weight > 0).astype(np.int32)
-
-
-def _is_ascending(rows: NDArray[np.int32]) -> bool:
-    """Whether the rows are in order; it ends at the first block that is not."""
-    blocks = threads.blocks(max(0, rows.size - 1), _ROWS_A_BLOCK)
-    return all(bool((rows[1 + each.start : 1 + each.stop] > rows[each]).all()) for each in blocks)
 
 
 def _edges(

@@ -21,7 +21,6 @@ class PairIndex:
 
     A pair's probability is its weight, times the `pair_scale` of its query, divided by the total.
     So a mean over drawn pairs, each counted once, estimates the weighted mean over all pairs.
-    Without weights and scales per query, every pair is equally probable: its number is drawn.
 
     Parameters
     ----------
@@ -54,13 +53,11 @@ class PairIndex:
         preferences.require_pairs()
         self.n_pairs = preferences.n_pairs
         self.total_weight = preferences.total_weight
-        self._pairs: _Listed | _Counted | _Weighed
+        self._pairs: _Listed | _Laid
         if isinstance(preferences, Pairs):
             self._pairs = _Listed(preferences)
-        elif preferences.weight is None and np.ndim(preferences.pair_scale) == 0:
-            self._pairs = _Counted(preferences)
         else:
-            self._pairs = _Weighed(preferences)
+            self._pairs = _Laid(preferences)
 
     def draw(self, n_draws: int, generator: np.random.Generator) -> Drawn:
         """Return the preferred and the other row of each drawn pair, (n_draws,) each."""
@@ -82,25 +79,8 @@ class _Listed:
         return self.pairs.i[numbers], self.pairs.j[numbers]
 
 
-class _Counted:
-    """Levels whose pairs count alike: a pair is its number among those of all blocks."""
-
-    def __init__(self, levels: Levels) -> None:
-        self.row_of, self.blocks = levels.row_of, _blocks(levels)
-        self.ends = np.cumsum(self.blocks.n_winners * self.blocks.n_losers)
-
-    def draw(self, n_draws: int, generator: np.random.Generator) -> Drawn:
-        numbers = generator.integers(0, self.ends[-1], n_draws)
-        block = np.searchsorted(self.ends, numbers, side="right")
-        before = self.ends[block] - numbers - 1
-        winner, loser = np.divmod(before, self.blocks.n_losers[block])
-        winner += self.blocks.first_winner[block]
-        loser += self.blocks.first_loser[block]
-        return self.row_of[winner], self.row_of[loser]
-
-
-class _Weighed:
-    """Levels with weights: a block is drawn in proportion, then one row of each of its sides.
+class _Laid:
+    """Levels: a block is drawn in proportion, then one row of each of its sides.
 
     `won` and `lost` have the running sums of the rows' weights, from each segment's start on. A
     block's winners and its losers each are the first rows of a segment, so nothing is subtracted

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
-from pairrank.preferences._codes import counts_of, query_codes, scale_to
+from pairrank.preferences._codes import query_codes, scale_to
 from pairrank.preferences._pair_inputs import as_groups, as_numbers, check_queries, checked_rows
 from pairrank.preferences.names import pair_codes
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
@@ -181,7 +181,7 @@ class Pairs:
 
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
         """Return the weight of the comparisons that each row wins, and of those that it loses."""
-        wins, losses = (counts_of(ends, self.n_rows, self.weight) for ends in (self.i, self.j))
+        wins, losses = (np.bincount(ends, self.weight, self.n_rows) for ends in (self.i, self.j))
         return np.multiply(self.pair_scale, wins), np.multiply(self.pair_scale, losses)
 
     def concordance(

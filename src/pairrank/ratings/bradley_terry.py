@@ -14,15 +14,18 @@ from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Solution
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.ratings.comparisons import Comparisons, check_comparisons
-from pairrank.ratings.connections import check_finite_scores, described_parts, parts_of
+from pairrank.ratings.connections import (
+    check_covariates,
+    check_effects,
+    check_finite_scores,
+    described_parts,
+    parts_of,
+)
 from pairrank.ratings.covariance import check_covariance, degrees_of_freedom, score_covariance
-from pairrank.ratings.effects import check_covariates, check_effects
-from pairrank.ratings.likelihoods import LIKELIHOODS, Ties
-from pairrank.ratings.margins import Margins, add_up
+from pairrank.ratings.likelihoods import LIKELIHOODS, Margins, Ties, add_up
 from pairrank.ratings.objective import LikelihoodObjective
 from pairrank.ratings.predictions import RatedItems
-from pairrank.ratings.ranking import check_level, rank
-from pairrank.ratings.units import Units, units_of
+from pairrank.ratings.ranking import Units, check_level, rank, units_of
 from pairrank.solvers.tron import Tron
 
 Covariance = Literal["auto", "hessian", "robust", "clusters", "dyadic"]

@@ -11,8 +11,7 @@ from scipy import sparse
 from pairrank._protocols import FloatArray
 from pairrank.estimators.sandwich import cluster_scatter, inverse_hessian, sandwich
 from pairrank.exceptions import PairrankError
-from pairrank.ratings.likelihoods import Slopes
-from pairrank.ratings.margins import distinct
+from pairrank.ratings.likelihoods import Slopes, distinct
 from pairrank.ratings.objective import LikelihoodObjective
 
 MOST_ITEMS = 10_000

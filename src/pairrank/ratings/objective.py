@@ -10,8 +10,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 
 from pairrank._protocols import FloatArray, Point
-from pairrank.ratings.likelihoods import HALVES, Likelihood, Slopes
-from pairrank.ratings.margins import TIE, Margins
+from pairrank.ratings.likelihoods import HALVES, TIE, Likelihood, Margins, Slopes
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 """A gradient below this part of the sum of the sizes of its terms is rounding."""

@@ -2,6 +2,6 @@
 
 from pairrank.plotting.calibration import PairCalibration as PairCalibration
 from pairrank.plotting.calibration import pair_calibration as pair_calibration
-from pairrank.report.contributions import contributions as contributions
 from pairrank.report.page import Report as Report
 from pairrank.report.page import report as report
+from pairrank.report.ranked_rows import contributions as contributions

@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.metrics.comparison import Comparison
-from pairrank.plotting.calibration import MOST_PAIRS, calibrate, preferences_of
-from pairrank.plotting.pair_sample import draw_pairs
+from pairrank.metrics.tables import Comparison
+from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.plotting.subject import Subject
 from pairrank.plotting.svg import Picture
 from pairrank.preferences import Levels, Pairs
 from pairrank.report import pictures
-from pairrank.report.measures import Measure, compared, measure, worst_and_best
+from pairrank.report.measures import (
+    Measure,
+    compared,
+    largest_weights,
+    measure,
+    score_levels,
+    worst_and_best,
+)
 from pairrank.report.ranked_rows import Queries, queries_of, shown_queries
-from pairrank.report.score_levels import score_levels
-from pairrank.report.weights import largest_weights
 
 MOST_QUERIES = 5
 """The queries shown of the worst, of the best, and of those that differ most."""

@@ -1,18 +1,21 @@
-"""The metrics of a page: values over all rows, spread over queries, values of each query."""
+"""The numbers of a page: metrics by query, scores of each label, weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
-from pairrank.metrics.comparison import Comparison, compare_values
-from pairrank.metrics.tables import columns_of
+from pairrank.metrics.tables import Comparison, columns_of, compare_values
+from pairrank.plotting.rankings import Z
+from pairrank.plotting.subject import Subject
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
@@ -71,45 +74,15 @@ def usual_metrics(y: Any, layout: Mapping[str, Any], *, probabilities: bool) -> 
     return [*names, "kendall_tau"]
 
 
-def check_metrics(names: Sequence[str], y: Any) -> None:
-    """Raise a PairrankError if a metric is not known or cannot judge comparisons or text."""
-    for name in names:
-        metric = metric_named(name)
-        if metric.judges == "preferences":
-            continue
-        if isinstance(y, Pairs) or y.dtype.kind not in "fiu":
-            kind = "comparisons" if isinstance(y, Pairs) else "labels that are text"
-            raise PairrankError(f"{name} cannot judge {kind}; use pairwise_accuracy")
-        if metric.judges == "gains" and y.min() < 0:
-            raise PairrankError(f"{name} needs labels of 0 and more; use pairwise_accuracy")
-
-
 def measure(
     name: str, y: Any, scores: FloatArray, layout: Mapping[str, Any], model: Any, graph: Any
 ) -> Measure:
     """Return a metric of scores; `layout` holds the queries and weights that are given."""
-    given = _arguments(name, layout, model, graph)
     metric = metric_named(name)
-    by_query = metric.function(y, scores, **given, per_query=True)
+    by_query = metric.of(y, scores, layout, model, graph, per_query=True)
     values = columns_of({name: by_query}, layout.get("qid"))[name]
-    return Measure(
-        name, float(metric.function(y, scores, **given)), values, metric.greater_is_better
-    )
-
-
-def overall(
-    name: str, y: Any, scores: FloatArray, layout: Mapping[str, Any], model: Any, graph: Any
-) -> float:
-    """Return a metric of scores over all rows only."""
-    given = _arguments(name, layout, model, graph)
-    return float(metric_named(name).function(y, scores, **given))
-
-
-def _arguments(name: str, layout: Mapping[str, Any], model: Any, graph: Any) -> dict[str, Any]:
-    """Return the arguments of a metric by keyword: of the model, of the rows, and the graph."""
-    metric = metric_named(name)
-    given = {**metric.arguments(model), **metric.rows_of(layout)}
-    return {**given, "graph": graph} if "graph" in metric.own else given
+    value = float(metric.of(y, scores, layout, model, graph))
+    return Measure(name, value, values, metric.greater_is_better)
 
 
 def compared(first: Measure, second: Measure, seed: int) -> Comparison | None:
@@ -134,3 +107,153 @@ def worst_and_best(
     best = counted[np.lexsort((-sizes[counted], -key))]
     best = best[~np.isin(best, worst)][:most]
     return worst, best
+
+
+MOST_LEVELS = 12
+N_BANDS = 8
+"""The number of bands into which more levels than `MOST_LEVELS` are merged."""
+
+N_BINS = 32
+
+
+class Level(NamedTuple):
+    """The scores of the rows of a label; `shares` is the share of them in each of `N_BINS` bins."""
+
+    label: str
+    n_rows: int
+    mean: float
+    low: float
+    median: float
+    high: float
+    shares: FloatArray
+
+
+class Levels(NamedTuple):
+    """All levels, lowest label first; bins go from `low` to `high`.
+
+    `n_left_out` is the number of levels that are not shown; `is_centred` says whether scores are
+    less the mean of their query.
+    """
+
+    levels: list[Level]
+    low: float
+    high: float
+    n_left_out: int
+    is_centred: bool
+
+
+def score_levels(y: NDArray[Any], scores: FloatArray, query_of: NDArray[Any] | None) -> Levels:
+    """Return the distribution of the scores of each label; O(n_rows log n_rows).
+
+    With queries the scores are less the mean of their query, because only rows of one query are
+    compared. Numbers of many levels are merged into bands of about equal size.
+    """
+    if query_of is not None:
+        sizes = np.bincount(query_of)
+        scores = scores - (np.bincount(query_of, scores) / np.maximum(sizes, 1))[query_of]
+    names, codes, n_left_out = _bands(y)
+    low, high = _range(scores)
+    edges = np.linspace(low, high, N_BINS + 1)
+    found = []
+    for code, name in enumerate(names):
+        own = scores[codes == code]
+        shares = np.histogram(np.clip(own, low, high), edges)[0] / own.size
+        tenth, median, ninth = map(float, np.quantile(own, [0.1, 0.5, 0.9]))
+        found.append(Level(name, own.size, float(own.mean()), tenth, median, ninth, shares))
+    return Levels(found, low, high, n_left_out, query_of is not None)
+
+
+def _bands(y: NDArray[Any]) -> tuple[list[str], NDArray[Any], int]:
+    """Return the names of levels or bands, that of each row, and the number of levels left out."""
+    labels, codes = np.unique(y, return_inverse=True)
+    is_number = labels.dtype.kind in "fiu"
+    if labels.size <= MOST_LEVELS:
+        return [f"{label:g}" if is_number else str(label) for label in labels], codes, 0
+    if not is_number:
+        largest = np.sort(np.argsort(-np.bincount(codes), kind="stable")[:MOST_LEVELS])
+        place = np.full(labels.size, -1)
+        place[largest] = np.arange(MOST_LEVELS)
+        return [str(labels[at]) for at in largest], place[codes], labels.size - MOST_LEVELS
+    middle = np.cumsum(np.bincount(codes)) / codes.size
+    band = np.minimum((middle * N_BANDS).astype(int), N_BANDS - 1)
+    first = np.flatnonzero(np.diff(band, prepend=-1))
+    last = np.append(first[1:], labels.size) - 1
+    names = [
+        f"{labels[a]:.4g}" if a == b else f"{labels[a]:.4g} to {labels[b]:.4g}"
+        for a, b in zip(first.tolist(), last.tolist(), strict=True)
+    ]
+    return names, np.searchsorted(first, np.arange(labels.size), side="right")[codes] - 1, 0
+
+
+def _range(scores: FloatArray) -> tuple[float, float]:
+    """Return the range of all but the outermost scores, never empty."""
+    low, high = np.quantile(scores, [0.005, 0.995]).tolist()
+    if low == high:
+        low, high = float(scores.min()), float(scores.max())
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+MOST_WEIGHTS = 25
+_ROWS_A_BLOCK = 1 << 15
+
+
+class Weight(NamedTuple):
+    """A feature's weight; `low` and `high` are a 95 % interval, if it has a standard error.
+
+    `effect` is the weight times the standard deviation of the feature over the rows, and
+    `effect_error` its standard error, NaN if it has none. `other` is the weight of another model.
+    """
+
+    name: str
+    weight: float
+    effect: float
+    effect_error: float
+    low: float | None
+    high: float | None
+    other: float | None
+
+
+def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weight]:
+    """Return the weights of largest effect; O(n_rows n_features), or O(non-zeros).
+
+    Raises a PairrankError if a feature is too large for its standard deviation.
+    """
+    weights = subject.ranker.linear_coef()
+    deviations = _standard_deviations(subject.X)
+    effects = weights * deviations
+    if not np.isfinite(effects).all():
+        at = int(np.argmin(np.isfinite(effects)))
+        raise PairrankError(
+            f"the standard deviation of feature {subject.names[at]} overflows: scale it down"
+        )
+    errors = getattr(subject.ranker, "standard_errors_", None)
+    errors = np.full(weights.size, np.nan) if errors is None else errors
+    errors = np.where(np.isfinite(errors), errors, np.nan)
+    beside = None
+    if other is not None and other.is_linear and other.names == subject.names:
+        beside = other.ranker.linear_coef()
+    found = []
+    for at in np.argsort(-np.abs(effects), kind="stable")[:MOST_WEIGHTS].tolist():
+        weight, reach = float(weights[at]), float(Z * errors[at])
+        has_error = not np.isnan(reach)
+        found.append(
+            Weight(
+                subject.names[at],
+                weight,
+                float(effects[at]),
+                float(errors[at] * deviations[at]),
+                weight - reach if has_error else None,
+                weight + reach if has_error else None,
+                None if beside is None else float(beside[at]),
+            )
+        )
+    return found
+
+
+def _standard_deviations(X: Any) -> FloatArray:
+    """Return the standard deviation of each feature, from blocks of rows; inf if it overflows."""
+    scaler = StandardScaler(with_mean=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in gen_batches(X.shape[0], _ROWS_A_BLOCK):
+            scaler.partial_fit(X[block])
+    return np.sqrt(scaler.var_)

@@ -6,19 +6,21 @@ import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-from pairrank.io._atomic import atomic_write
-from pairrank.plotting.subject import subject_of
+from pairrank.io._streams import atomic_write
+from pairrank.metrics._inputs import RowArguments, metric
+from pairrank.metrics._names import check_metrics
+from pairrank.plotting.subject import judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
-from pairrank.report.measures import check_metrics, usual_metrics
+from pairrank.report.measures import usual_metrics
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,12 @@ class Report:
         return f'<iframe title="pairrank report" style="{style}" srcdoc="{page}"></iframe>'
 
 
+@metric(roles=True)
 def report(
     model: Any,
     X: Any,
     y: ArrayLike | Pairs,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    winner_weight: ArrayLike | None = None,
-    loser_weight: ArrayLike | None = None,
     other: Any = None,
     X_other: Any = None,
     metrics: str | Sequence[str] | None = None,
@@ -64,6 +63,7 @@ def report(
     title: str | None = None,
     names: tuple[str, str] | None = None,
     random_state: int = 0,
+    **rows: Unpack[RowArguments],
 ) -> Report:
     """Return a page that shows how a ranker ranks rows, and how it differs from another ranker.
 
@@ -79,8 +79,6 @@ def report(
         Rows to judge by, best others than the training rows.
     y : array-like of shape (n_rows,), or Pairs
         Labels, or explicit comparisons.
-    qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-        As in `pairrank.metrics.pairwise_accuracy`.
     other : estimator, optional
         Another ranker, shown beside the first.
     X_other : array-like, CSR matrix or frame of shape (n_rows, n_features_of_other), optional
@@ -126,11 +124,7 @@ def report(
     template = page_template()
     subject = subject_of(model, X)
     n_rows = subject.X.shape[0]
-    given = {"qid": qid, "sample_weight": sample_weight}
-    given |= {"winner_weight": winner_weight, "loser_weight": loser_weight}
-    checked = {name: check(given[name], n_rows) for name, check in validation.ALIGNED.items()}
-    layout = {name: part for name, part in checked.items() if part is not None}
-    judged: Any = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
+    judged, layout = judged_rows(y, n_rows, rows)
     validation.check_number(random_state, "random_state", inclusive=True, integer=True)
     asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
     check_metrics(asked, judged)

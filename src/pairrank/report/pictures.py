@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.plotting.calibration import PairCalibration
-from pairrank.plotting.pair_calibration import PairCalibrationDisplay
-from pairrank.plotting.query_metric import QueryMetricDisplay
+from pairrank.plotting.calibration import PairCalibration, PairCalibrationDisplay
+from pairrank.plotting.rankings import QueryMetricDisplay, WeightsDisplay
 from pairrank.plotting.svg import COLOURS, Picture, picture, short
-from pairrank.plotting.weights import WeightsDisplay
-from pairrank.report.score_levels import N_BINS, Levels
-from pairrank.report.weights import Weight
+from pairrank.report.measures import N_BINS, Levels, Weight
 
 MOST_POINTS = 1_000
 HISTOGRAM_BINS = 24

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, Status
-from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
-from pairrank.solvers.limit_system import NewtonSystem, Rows, RowSums
+from pairrank.solvers.limits import BoundStep, LimitRun, LimitSolution, NewtonSystem, Rows, RowSums
 
 _PART_TO_BOUNDARY = 0.995
 

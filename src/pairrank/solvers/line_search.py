@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.solvers.descent import Place
-
-_CURVATURE = 0.1
-"""The slope may be this part of that at the start."""
 _MAX_TRIALS = 20
 _EDGE = 0.05
 """A trial keeps at least this part of an interval away from its ends."""
@@ -24,14 +20,15 @@ class Trial(NamedTuple):
     length: float
     slope: float
     """The derivative by the length."""
-    place: Place
+    place: Any = None
+    """The objective there, for the caller."""
 
 
 Probe = Callable[[float], Trial]
 
 
-def search_slope(probe: Probe, start: Trial, first: float) -> Trial | None:
-    r"""Return a trial of small slope, :math:`|f'(t)| \le 0.1 |f'(0)|`, trying `first` first.
+def search_slope(probe: Probe, start: Trial, first: float, share: float = 0.1) -> Trial | None:
+    r"""Return a trial of small slope, :math:`|f'(t)| \le share |f'(0)|`, trying `first` first.
 
     `probe` evaluates the objective at a length; the start, at length 0, has a negative slope. Where
     no length has so small a slope within twenty trials, the smallest found is returned; None if
@@ -46,7 +43,7 @@ def search_slope(probe: Probe, start: Trial, first: float) -> Trial | None:
         trial = probe(length)
         if np.isfinite(trial.slope) and abs(trial.slope) < abs(best.slope):
             best = trial
-            if abs(trial.slope) <= _CURVATURE * -start.slope:
+            if abs(trial.slope) <= share * -start.slope:
                 break
         if trial.slope < 0:
             previous, low = low, trial

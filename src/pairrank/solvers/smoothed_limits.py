@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, Status
-from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
-from pairrank.solvers.limit_system import LimitSystem
+from pairrank.solvers.limits import BoundStep, LimitGraph, LimitRun, LimitSolution, LimitSystem
 
 _CENTRED = 1e-4
 """The width shrinks where a Newton step lowers the smoothed cost by less than this part of the
@@ -52,13 +50,9 @@ class SmoothedSums(NamedTuple):
     """The derivatives by the width of `multipliers`, (2, n_groups)."""
 
 
-class SmoothedProblem(Protocol):
+class SmoothedProblem(LimitGraph, Protocol):
     """Rows with a cost for crossing limits, and limits at least 1 apart along edges."""
 
-    n_features: int
-    n_groups: int
-    bounded: NDArray[np.bool_]
-    edges: NDArray[np.int64]
     smoothing: float
     """How far the smoothed cost of width 1 may be from the cost: c summed over rows and limits."""
 

@@ -15,8 +15,7 @@ from pairrank.losses import LOSSES, Square, Tube, as_loss
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Graph, as_graph
 from pairrank.torch.autograd import Evaluate, Evaluation, differentiable
-from pairrank.torch.preferences import REDUCTIONS, Compared, compared
-from pairrank.torch.rows import WEIGHTS, Rows, check_scores, rows_of
+from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Compared, Rows, check_scores, compared, rows_of
 from pairrank.torch.sums import compiled_sum, tiled_sum
 
 BACKENDS = ("auto", "compiled", "torch")

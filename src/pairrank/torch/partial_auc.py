@@ -21,8 +21,7 @@ from pairrank.torch.all_pairs import (
     known_loss,
     loss_of_rows,
 )
-from pairrank.torch.preferences import is_of_differences
-from pairrank.torch.rows import WEIGHTS, Rows, rows_of
+from pairrank.torch.rows import WEIGHTS, Rows, is_of_differences, rows_of
 from pairrank.torch.sums import as_floats
 
 

@@ -21,8 +21,7 @@ from pairrank._protocols import (
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, Pairs
-from pairrank.torch.autograd import Evaluate, Evaluation, sum_type
-from pairrank.torch.phi import phi
+from pairrank.torch.autograd import Evaluate, Evaluation, phi, sum_type
 
 TILE = 1 << 20
 """Pairs that are in memory at a time, or those of one winner if there are more."""

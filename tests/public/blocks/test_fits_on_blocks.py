@@ -39,7 +39,7 @@ KINKED = {
     "hull": ConvexHullRanker(tol=1e-7),
     "hull by edges": ConvexHullRanker(graph=OrderGraph([(0, 2), (1, 2)]), tol=1e-7),
 }
-LAYOUTS = ("whole queries", "crossing queries", "one query", "one block")
+LAYOUTS = ("sorted queries", "crossing queries", "one query", "one block")
 FORMS = ("dense", "float32", "sparse", "offset")
 ON_LABELS = (RankSVM, RankNCG, PairwiseRanker, ConvexHullRanker)
 
@@ -58,7 +58,7 @@ def made(ranker, layout, form, n_labels, n_rows=900):
         "offset": X + 1e7 * (np.arange(4) == 3),
     }[form]
     qid = np.sort(rng.integers(0, 30, n_rows))
-    borders = {"whole queries": np.searchsorted(qid, [8, 9, 22]).tolist(), "one block": []}
+    borders = [] if layout == "one block" else [77, 78, 500]
     aligned = {"qid": qid, "sample_weight": rng.choice([0.0, 0.5, 1.0, 3.0], n_rows)}
     if layout == "crossing queries":
         aligned["qid"] = rng.permutation(qid)
@@ -66,7 +66,7 @@ def made(ranker, layout, form, n_labels, n_rows=900):
         aligned["qid"] = None
     if layout == "crossing queries" and isinstance(ranker, ON_LABELS[:3]):
         aligned["winner_weight"], aligned["loser_weight"] = rng.choice([0.0, 1.0, 2.0], (2, n_rows))
-    return X, y, aligned, borders.get(layout, [77, 78, 500])
+    return X, y, aligned, borders
 
 
 def both(ranker, X, y, aligned, borders):
@@ -85,7 +85,7 @@ def both(ranker, X, y, aligned, borders):
         (name, layout)
         for name in SMOOTH
         for layout in LAYOUTS
-        if name != "exponential" or layout in ("whole queries", "one block")
+        if name != "exponential" or layout in ("sorted queries", "one block")
     ],
 )
 def test_smooth_fits_have_the_weights_of_a_fit_in_memory(name, layout):
@@ -128,7 +128,7 @@ def test_other_fits_are_within_their_gaps(name, layout):
 
 
 def test_text_labels_and_an_absent_class():
-    X, y, aligned, borders = made(RankNCG(), "whole queries", "dense", 3)
+    X, y, aligned, borders = made(RankNCG(), "sorted queries", "dense", 3)
     text = np.array(["bad", "fair", "good"])[y.astype(int)]
     edges = [("bad", "good"), ("fair", "good"), ("good", "best")]
     ranker = RankNCG(graph=OrderGraph(edges), tol=1e-8)

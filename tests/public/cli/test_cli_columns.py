@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import refused, run
 from pairrank import OrderGraph, load_model
 from pairrank.io import write_rows
 
@@ -106,20 +106,6 @@ def test_info_shows_the_columns(folder):
     info = record_of("info", folder / "named")
     assert {role: info[f"column of {role}"] for role in NAMED} == NAMED
     assert not any(name.startswith("column of") for name in record_of("info", folder / "plain"))
-
-
-def test_censored_times_are_remembered(tmp_path):
-    rng = np.random.default_rng(0)
-    time = rng.integers(1, 99, 40)
-    lines = [f"{t},{rng.integers(2)},{t + rng.normal():.3f}" for t in time]
-    (tmp_path / "t.csv").write_text("days,died,a\n" + "\n".join(lines) + "\n")
-    asked = ["--time", "days", "--event", "died"]
-    run("train", tmp_path / "t.csv", "-o", tmp_path / "m", "-q", *asked)
-    evaluate = ["evaluate", tmp_path / "m", tmp_path / "t.csv"]
-    assert record_of(*evaluate) == record_of(*evaluate, *asked)
-    assert record_of(*evaluate, "--label", "died") != record_of(*evaluate)
-    (tmp_path / "pairs.csv").write_text("i,j\n0,1\n1,2\n")
-    assert record_of(*evaluate, "--pairs", tmp_path / "pairs.csv")["n_pairs"] == 2
 
 
 def test_the_graph_and_the_reduction_are_remembered(folder, tmp_path):
@@ -222,11 +208,6 @@ def test_a_column_docid_is_no_feature_unasked(tmp_path):
     (tmp_path / "r.csv").write_text("label,docid,a\n1,7,2\n0,8,3\n")
     said = refused("train", tmp_path / "r.csv", "-o", tmp_path / "m")
     assert "pass --docid docid or --drop docid" in said
-
-
-def test_help_names_the_default_column_of_labels():
-    assert "[default: label]" in " ".join(run("train", "--help").stdout.replace("│", " ").split())
-    assert "--query-sizes" in misused("train", "x", "--query-size", "y", "-o", "m")
 
 
 def test_a_file_without_a_column_of_labels_is_told_how_to_name_it(folder, tmp_path):

@@ -6,36 +6,18 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from cli_rows import make_rows
 from cli_runs import invoke, misused, refused
-from pairrank.io import write_rows, write_svmlight
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("errors")
-    write_svmlight(home / "rows.txt", make_rows(0))
-    write_rows(home / "rows.csv", make_rows(0))
-    result = invoke(["train", f"{home}/rows.txt", "-o", f"{home}/model", "-q"])
-    assert result.exit_code == 0, result.output
-    return home
-
+from pairrank.io import write_svmlight
 
 TEXTS = {
     "empty": ("", ["empty", "no rows"]),
-    "blank": ("\n\n# only a comment\n", ["empty", "no rows"]),
     "nan": ("1 1:2\n0 1:nan\n", ["line 2"]),
-    "infinity": ("1 1:2\n0 1:inf\n", ["line 2"]),
-    "nan label": ("1 1:2\nnan 1:3\n", ["line 2"]),
     "torn pair": ("1 1:2\n0 1:1 2:\n", ["line 2"]),
-    "torn index": ("1 1:2\n0 :1\n", ["line 2"]),
-    "torn word": ("1 1:2\n0 1:1\n1 1:1 abc\n", ["line 3"]),
-    "no label": ("1 1:2\n1:1 2:2\n", ["line 2"]),
     "duplicate index": ("1 1:2\n0 1:1 1:2\n", ["line 2"]),
-    "unordered index": ("1 1:2\n0 2:1 1:2\n", ["line 2"]),
-    "negative index": ("1 1:2\n0 -1:1\n", ["line 2"]),
     "mixed qid": ("1 qid:1 1:2\n0 1:1\n", ["line 2"]),
     "one level": ("1 qid:1 1:2\n1 qid:1 1:1\n", ["one class"]),
     "one level a query": ("1 qid:1 1:2\n0 qid:2 1:1\n", ["one class", "no row"]),
@@ -61,17 +43,11 @@ def test_bad_rows_on_standard_input_are_refused(tmp_path):
 
 TABLES = {
     "unknown label": ("score,a\n1,2\n0,3\n", [], ["'label'", "'score'"]),
-    "unknown qid": ("label,a\n1,2\n0,3\n", ["--qid", "query"], ["'query'", "'a'"]),
-    "unknown weight": ("label,a\n1,2\n0,3\n", ["--weight", "w"], ["'w'"]),
-    "unknown drop": ("label,a\n1,2\n0,3\n", ["--drop", "b"], ["'b'"]),
     "empty cell": ("label,a\n1,2\n0,\n", [], ["line 3", "'a'"]),
     "nan": ("label,a\n1,2\n0,nan\n", [], ["line 3", "'a'"]),
-    "infinity": ("label,a\n1,inf\n0,2\n", [], ["line 2", "'a'"]),
     "text feature": ("label,a\n1,red\n0,blue\n", [], ["'a'"]),
     "text label": ("label,a\nhigh,1\nlow,2\n", [], ["text"]),
-    "empty qid": ("label,q,a\n1,7,2\n0,,3\n", ["--qid", "q"], ["line 3", "'q'"]),
     "negative weight": ("label,w,a\n1,1,2\n0,-1,3\n", ["--weight", "w"], ["negative"]),
-    "short line": ("label,a,b\n1,2,3\n0,2\n", [], ["line 3"]),
     "header only": ("label,a\n", [], ["no rows"]),
     "empty": ("", [], ["empty"]),
 }
@@ -98,7 +74,7 @@ def test_a_column_named_as_a_role_is_no_feature_unasked(folder, tmp_path, role):
 
 def test_missing_files_are_refused(folder, tmp_path):
     assert "nowhere.txt" in refused("train", tmp_path / "nowhere.txt", "-o", tmp_path / "m")
-    assert "nowhere" in refused("predict", tmp_path / "nowhere", folder / "rows.txt")
+    assert "nowhere" in refused("predict", tmp_path / "nowhere", folder / "train.txt")
     assert "nowhere" in refused("evaluate", folder / "model", tmp_path / "nowhere.txt")
     assert "nowhere" in refused("info", tmp_path / "nowhere.txt")
     assert "nowhere" in refused("convert", tmp_path / "nowhere.txt", tmp_path / "x.csv")
@@ -110,7 +86,7 @@ def test_missing_files_are_refused(folder, tmp_path):
 def test_rows_without_a_pair_are_refused_before_the_fit(folder, tmp_path):
     (tmp_path / "one.txt").write_text("1 1:2 4:1\n1 1:3\n")
     valid = ["--valid", tmp_path / "one.txt"]
-    assert "one.txt" in refused("train", folder / "rows.txt", "-o", tmp_path / "m", *valid)
+    assert "one.txt" in refused("train", folder / "train.txt", "-o", tmp_path / "m", *valid)
     assert "one.txt" in refused("evaluate", folder / "model", tmp_path / "one.txt")
 
 
@@ -123,7 +99,7 @@ def test_labels_that_the_metric_cannot_judge_are_refused_before_the_fit(
     monkeypatch.setattr(RankSVM, "fit", lambda *_, **__: pytest.fail("a fit was begun"))
     (tmp_path / "signs.txt").write_text("1 1:2 4:1\n-1 1:3\n")
     valid = ["--valid", tmp_path / "signs.txt", "--metric", metric]
-    assert "signs.txt" in refused("train", folder / "rows.txt", "-o", tmp_path / "m", *valid)
+    assert "signs.txt" in refused("train", folder / "train.txt", "-o", tmp_path / "m", *valid)
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
@@ -135,7 +111,7 @@ def test_other_features_than_the_model_are_refused(folder, tmp_path, command):
 
 
 def test_missing_feature_columns_are_refused(folder, tmp_path):
-    train = ["train", f"{folder}/rows.csv", "-o", f"{tmp_path}/m", "--qid", "qid", "-q"]
+    train = ["train", f"{folder}/train.csv", "-o", f"{tmp_path}/m", "--qid", "qid", "-q"]
     assert invoke(train).exit_code == 0
     (tmp_path / "other.csv").write_text("f0,f1,f2\n1,2,3\n")
     assert "'f3'" in refused("predict", tmp_path / "m", tmp_path / "other.csv")
@@ -173,33 +149,33 @@ def damage(model: bytes, how: str) -> bytes:
 )
 def test_bad_model_files_are_refused(folder, tmp_path, how, places):
     (tmp_path / "m").write_bytes(damage((folder / "model").read_bytes(), how))
-    said = refused("predict", tmp_path / "m", folder / "rows.txt", "-o", tmp_path / "scores")
+    said = refused("predict", tmp_path / "m", folder / "train.txt", "-o", tmp_path / "scores")
     assert any(place in said for place in places), said
     assert "m" in said
     assert not (tmp_path / "scores").exists()
 
 
 def test_unwritable_outputs_are_refused_before_the_fit(folder, tmp_path, monkeypatch):
-    assert "empty" in refused("train", folder / "rows.txt", "-o", "")
-    assert "folder" in refused("train", folder / "rows.txt", "-o", tmp_path)
-    assert "folder" in refused("train", folder / "rows.txt", "-o", tmp_path / "no" / "m")
-    assert "folder" in refused("predict", folder / "model", folder / "rows.txt", "-o", tmp_path)
-    assert "folder" in refused("convert", folder / "rows.txt", tmp_path / "no" / "x.csv")
+    assert "empty" in refused("train", folder / "train.txt", "-o", "")
+    assert "folder" in refused("train", folder / "train.txt", "-o", tmp_path)
+    assert "folder" in refused("train", folder / "train.txt", "-o", tmp_path / "no" / "m")
+    assert "folder" in refused("predict", folder / "model", folder / "train.txt", "-o", tmp_path)
+    assert "folder" in refused("convert", folder / "train.txt", tmp_path / "no" / "x.csv")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert "cannot be written" in refused("train", folder / "rows.txt", "-o", tmp_path / "m")
+    assert "cannot be written" in refused("train", folder / "train.txt", "-o", tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
 def test_a_full_disk_is_one_sentence(folder):
     for arguments in (
-        ["train", folder / "rows.txt", "-o", "/dev/full", "-q"],
-        ["predict", folder / "model", folder / "rows.txt", "-o", "/dev/full"],
+        ["train", folder / "train.txt", "-o", "/dev/full", "-q"],
+        ["predict", folder / "model", folder / "train.txt", "-o", "/dev/full"],
     ):
         assert "space" in refused(*arguments).lower()
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "pairrank", "predict", folder / "model", folder / "rows.txt"],
+            [sys.executable, "-m", "pairrank", "predict", folder / "model", folder / "train.txt"],
             stdout=full, stderr=subprocess.PIPE, timeout=120, check=False,
         )  # fmt: skip
     assert done.returncode == 1
@@ -213,19 +189,14 @@ def test_a_disk_that_fills_up_leaves_the_old_file(folder, tmp_path, monkeypatch)
 
     (tmp_path / "m").write_bytes(b"the old model")
     monkeypatch.setattr(os, "fsync", full)
-    refused("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
-    refused("predict", folder / "model", folder / "rows.txt", "-o", tmp_path / "scores")
+    refused("train", folder / "train.txt", "-o", tmp_path / "m", "-q")
+    refused("predict", folder / "model", folder / "train.txt", "-o", tmp_path / "scores")
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert (tmp_path / "m").read_bytes() == b"the old model"
 
 
-def test_a_loss_that_the_model_lacks_is_wrong_usage(folder, tmp_path):
-    said = misused("train", folder / "rows.txt", "-o", tmp_path / "m", "--loss", "logistic")
-    assert "'logistic' is not one of squared_hinge, hinge." in said
-
-
 def test_no_convergence_is_a_warning_of_one_line(folder, tmp_path):
-    arguments = ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", "-q", "--max-iter", "1"]
+    arguments = ["train", f"{folder}/train.txt", "-o", f"{tmp_path}/m", "-q", "--max-iter", "1"]
     result = invoke([*arguments, "--tol", "1e-14"])
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 1
@@ -235,11 +206,11 @@ def test_no_convergence_is_a_warning_of_one_line(folder, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        "train rows.txt -o rows.txt",
-        "train rows.csv --valid rows.txt -o ./rows.txt",
-        "predict model rows.txt -o rows.txt",
-        "predict model rows.txt -o model",
-        "convert rows.csv ../{name}/rows.csv",
+        "train train.txt -o train.txt",
+        "train train.csv --valid train.txt -o ./train.txt",
+        "predict model train.txt -o train.txt",
+        "predict model train.txt -o model",
+        "convert train.csv ../{name}/train.csv",
     ],
 )
 def test_no_input_is_written_over(folder, command, monkeypatch):
@@ -248,3 +219,50 @@ def test_no_input_is_written_over(folder, command, monkeypatch):
     said = refused(*command.format(name=folder.name).split())
     assert "is an input too, and would be lost; name another file" in said
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_what_a_model_cannot_learn_or_judge_is_refused(folder, tmp_path):
+    flat, words = folder / "flat.txt", [folder / "words.csv", "--qid", "qid"]
+    differences = ["-o", tmp_path / "m", "-q", "--model"]
+    for model in ("rankrls", "mprank", "svrank"):
+        assert "one class only" in refused("train", flat, *differences, model)
+        assert "differences of labels need numbers" in refused("train", *words, *differences, model)
+    early = ["--regularization", "iteration"]
+    assert "X_val" in refused("train", flat, *differences, "rankrls", *early)
+    valid = ["train", folder / "train.txt", *differences, "rankrls", "--valid", flat]
+    assert "flat.txt" in refused(*valid)
+    assert "one class only" in refused("evaluate", folder / "model", flat)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_comparisons_that_a_model_cannot_learn_are_refused(folder, tmp_path):
+    (tmp_path / "sizes.csv").write_text("i,j,weight,magnitude\n0,1,1,2.5\n2,1,1,1\n")
+    (tmp_path / "ties.csv").write_text("i,j,weight,magnitude\n0,1,1,0\n")
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--pairs"]
+    for model in ("ranksvm", "rankncg"):
+        said = refused(*train, tmp_path / "sizes.csv", "--model", model)
+        assert "sizes.csv: magnitude[" in said
+        assert "use RankRLS" in said
+    judged = ["evaluate", folder / "model", folder / "train.txt", "--pairs"]
+    said = refused(*judged, tmp_path / "ties.csv")
+    assert "ties.csv: every comparison is a tie" in said
+
+
+def test_what_is_too_large_is_refused_with_the_remedy(folder, tmp_path):
+    rows = make_rows(0, n_rows=1500, n_queries=1)
+    write_svmlight(tmp_path / "many.txt", rows._replace(y=np.arange(1500.0)))
+    hull = ["--model", "hull", "--graph", "full", "-q", "-o", tmp_path / "m"]
+    assert 'use graph="chain"' in refused("train", tmp_path / "many.txt", *hull)
+    kernel = ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "61"]
+    said = refused("train", folder / "train.txt", "-o", tmp_path / "m", "-q", *kernel)
+    assert "n_components = 61 is more than the 60 training rows" in said
+
+
+def test_metrics_that_cannot_judge_are_refused_by_name(folder, tmp_path):
+    (tmp_path / "signs.txt").write_text("1 1:2 4:1\n-1 1:3\n")
+    judged = ["evaluate", folder / "model", tmp_path / "signs.txt", "--metric"]
+    assert "ndcg needs labels of 0 and more" in refused(*judged, "ndcg")
+    (tmp_path / "pairs.csv").write_text("0,1\n")
+    by_pairs = ["evaluate", folder / "model", folder / "valid.txt"]
+    by_pairs += ["--pairs", tmp_path / "pairs.csv", "--metric", "msd"]
+    assert "--pairs are judged by" in misused(*by_pairs)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
-from cli_rows import N_FEATURES, make_rows
+from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import load_model, metrics
 from pairrank.io import read_svmlight, write_rows, write_svmlight
@@ -132,27 +132,6 @@ def test_models_of_different_features_are_compared(folder):
     assert "DATA is read twice: name a file." in said
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--per-query", "-"], "name a file that ends in .csv or .parquet"),
-        (["--per-query", "x.txt"], "name a file that ends in .csv or .parquet"),
-        (["--seed", "1"], "--seed is used with --against MODEL only."),
-        (["--resamples", "9"], "--resamples is used with --against MODEL only."),
-        (["--against", "m", "--resamples", "0"], "--resamples must be greater than 0"),
-        (["--against", "m", "--seed", "-1"], "--seed must be at least 0"),
-        (
-            ["--metric", "precision"],
-            "precision needs a position of 1 or more, such as precision@10",
-        ),
-        (["--metric", "rbp:persistence=3"], "persistence must be less than 1"),
-        (["--metric", "ndgc@10"], "did you mean ndcg@10?"),
-    ],
-)
-def test_options_that_make_no_sense_are_wrong_usage(folder, options, said):
-    assert said in misused("evaluate", folder / "good", folder / "test.txt", *options)
-
-
 def test_faults_of_score_files_and_tables_are_named(folder, tmp_path):
     (tmp_path / "short.txt").write_text("1.5\n2.5\n")
     test = folder / "test.txt"
@@ -181,21 +160,6 @@ def test_faults_of_score_files_and_tables_are_named(folder, tmp_path):
     write_svmlight(tmp_path / "one.txt", plain._replace(qid=np.ones(60, dtype=int)))
     said = refused("evaluate", folder / "good", tmp_path / "one.txt", "--against", folder / "poor")
     assert "one.txt: the queries that count for both models are 1" in said
-
-
-def test_metrics_of_pairs_take_weights_by_role_too(folder, tmp_path):
-    rows = make_rows(1)
-    write_rows(tmp_path / "w.csv", rows._replace(winner_weight=np.linspace(1, 2, 60)))
-    options = ["--qid", "qid", "--winner-weight", "winner_weight", "--json", "--metric"]
-    record = json.loads(
-        run("evaluate", folder / "good", tmp_path / "w.csv", *options, "auc").stdout
-    )
-    scores = load_model(folder / "good").predict(rows.X)
-    wanted = metrics.auc_score(rows.y, scores, qid=rows.qid, winner_weight=np.linspace(1, 2, 60))
-    assert record["auc"] == wanted
-    said = misused("evaluate", folder / "good", tmp_path / "w.csv", *options, "map")
-    assert "taken by --metric pairwise_accuracy, wmw, auc, log_loss only." in said
-    assert rows.X.shape[1] == N_FEATURES
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])

@@ -5,43 +5,15 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
-from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import refused, run
 from pairrank import OrderGraph, RankSVM, load_model, metrics
-from pairrank.io import read_svmlight, write_rows, write_svmlight
-
-WORDS = np.array(["poor", "fair", "good"])
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("graphs")
-    rows = make_rows(0)
-    write_svmlight(home / "rows.txt", rows)
-    write_rows(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
-    return home
-
-
-@pytest.mark.parametrize(("graph", "said"), [
-    ("", "neither full nor chain"),
-    ("best", "'best' is neither full nor chain nor edges"),
-    ("0<", "neither"),
-    ("0<<1", "neither"),
-    ("0<1,", "neither"),
-    ("0<0", "with itself"),
-    ("a<b<c<a", "cycle: 'a' < 'b' < 'c' < 'a'"),
-])  # fmt: skip
-@pytest.mark.parametrize("command", ["train", "evaluate", "info"])
-def test_what_is_no_graph_is_wrong_usage(command, graph, said):
-    arguments = {"train": ["x", "-o", "m"], "evaluate": ["m", "x"], "info": ["x"]}[command]
-    assert said in misused(command, *arguments, "--graph", graph)
+from pairrank.io import read_svmlight
 
 
 def test_a_model_learns_from_edges_between_numbers(folder, tmp_path):
-    run("train", folder / "rows.txt", "-o", tmp_path / "m", "-q", "--graph", "0<2")
-    model, rows = load_model(tmp_path / "m"), read_svmlight(folder / "rows.txt")
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--graph", "0<2")
+    model, rows = load_model(tmp_path / "m"), read_svmlight(folder / "train.txt")
     assert model.graph == OrderGraph([(0, 2)])
     plain = RankSVM(graph=OrderGraph([(0, 2)])).fit(rows.X, rows.y, qid=rows.qid)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
@@ -52,7 +24,7 @@ def test_a_model_learns_from_edges_between_words(folder, tmp_path):
     graph = ["--graph", "poor<fair<good,poor<good"]
     options = ["--valid", folder / "words.csv", "-o", tmp_path / "m", "--json"]
     trained = json.loads(run("train", *words, *graph, *options).stdout)
-    full = json.loads(run("train", folder / "rows.txt", "-o", tmp_path / "n", "--json").stdout)
+    full = json.loads(run("train", folder / "train.txt", "-o", tmp_path / "n", "--json").stdout)
     assert trained["n_pairs"] == full["n_pairs"]
     a, b = load_model(tmp_path / "m").coef_, load_model(tmp_path / "n").coef_
     np.testing.assert_allclose(a, b, rtol=1e-9)
@@ -64,7 +36,7 @@ def test_a_model_learns_from_edges_between_words(folder, tmp_path):
 
 def test_words_without_edges_are_told_of_the_option(folder, tmp_path):
     words = [folder / "words.csv", "--qid", "qid"]
-    run("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q")
     for arguments in (
         ["train", *words, "-o", tmp_path / "n"],
         ["train", *words, "-o", tmp_path / "n", "--graph", "chain"],
@@ -78,28 +50,28 @@ def test_words_without_edges_are_told_of_the_option(folder, tmp_path):
 
 
 def test_numbers_under_edges_between_words_are_refused(folder, tmp_path):
-    said = refused("train", folder / "rows.txt", "-o", tmp_path / "m", "--graph", "poor<good")
+    said = refused("train", folder / "train.txt", "-o", tmp_path / "m", "--graph", "poor<good")
     assert "'poor', but the labels are numbers" in said
 
 
 def test_an_absent_label_is_one_warning_and_no_pair_an_error(folder, tmp_path):
-    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
-    said = run(*train, "--valid", folder / "rows.txt", "--graph", "0<1,1<7").stderr
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q"]
+    said = run(*train, "--valid", folder / "train.txt", "--graph", "0<1,1<7").stderr
     assert said == (
         "pairrank: warning: the order graph names labels that are absent from y: 7.0; edges to "
         "them are ignored: check their spelling, or leave them out\n"
     )
     result = run(*train, "--graph", "6<7", code=1)
     assert "error: " in result.stderr
-    assert "rows.txt" in result.stderr
+    assert "train.txt" in result.stderr
 
 
 def test_evaluate_judges_over_the_graph_asked_for(folder, tmp_path):
-    run("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
-    rows = read_svmlight(folder / "rows.txt")
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q")
+    rows = read_svmlight(folder / "train.txt")
     scores = load_model(tmp_path / "m").predict(rows.X)
     for text, graph in {"chain": "chain", "0<2": OrderGraph([(0, 2)]), "full": "full"}.items():
-        model = ["evaluate", tmp_path / "m", folder / "rows.txt", "--graph", text, "--json"]
+        model = ["evaluate", tmp_path / "m", folder / "train.txt", "--graph", text, "--json"]
         record = json.loads(run(*model, "--metric", "wmw").stdout)
         assert set(record) == {"wmw", "n_pairs"}
         assert record["wmw"] == metrics.wmw_score(rows.y, scores, qid=rows.qid, graph=graph)
@@ -111,10 +83,10 @@ def test_evaluate_judges_over_the_graph_asked_for(folder, tmp_path):
 
 
 def test_wmw_is_a_metric_to_train_by(folder, tmp_path):
-    valid = ["--valid", folder / "rows.txt", "--metric", "wmw"]
-    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "--json", "--graph", "chain"]
+    valid = ["--valid", folder / "train.txt", "--metric", "wmw"]
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--json", "--graph", "chain"]
     record = json.loads(run(*train, *valid).stdout)
-    rows = read_svmlight(folder / "rows.txt")
+    rows = read_svmlight(folder / "train.txt")
     scores = load_model(tmp_path / "m").predict(rows.X)
     expected = metrics.wmw_score(rows.y, scores, qid=rows.qid, graph="chain")
     assert record["valid wmw"] == expected

@@ -10,16 +10,7 @@ import time
 
 import pytest
 
-from cli_rows import make_rows
 from cli_runs import invoke
-from pairrank.io import write_svmlight
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("interrupts")
-    write_svmlight(home / "rows.txt", make_rows(0))
-    return home
 
 
 def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
@@ -36,8 +27,8 @@ def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypat
 
     fit = RankSVM.fit
     monkeypatch.setattr(RankSVM, "fit", interrupted_at_the_third)
-    search = ["--search", "--valid", f"{folder}/rows.txt", "-q"]
-    result = invoke(["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search])
+    search = ["--search", "--valid", f"{folder}/train.txt", "-q"]
+    result = invoke(["train", f"{folder}/train.txt", "-o", f"{tmp_path}/m", *search])
     assert result.exit_code == 130
     assert "best weights so far" in result.stderr
     assert fits == [2.0**-15, 2.0**-14, 2.0**-13]
@@ -83,7 +74,7 @@ not to.
 
 def test_an_ignored_control_c_stays_ignored(folder, tmp_path):
     ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IMPATIENT
-    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", ignoring, "numba", *train],
         capture_output=True, timeout=120, check=False,

@@ -1,4 +1,4 @@
-"""train --model: every model of the table, its own options, and no other's."""
+"""train --model: every model is that of its estimator, also with kernels, searches, comparisons."""
 
 from __future__ import annotations
 
@@ -7,108 +7,310 @@ import json
 import numpy as np
 import pytest
 
-from cli_rows import make_rows
-from cli_runs import misused, run
-from pairrank import ConvexHullRanker, MPRank, RankSVM, load_model
-from pairrank.io import read_svmlight, write_svmlight
+from cli_rows import N_FEATURES, WORDS, compared, make_rows
+from cli_runs import run
+from pairrank import (
+    SGD,
+    ConvexHullRanker,
+    Kernel,
+    MPRank,
+    OrderGraph,
+    Pairs,
+    PairwiseRanker,
+    RankBoost,
+    RankNCG,
+    RankRLS,
+    RankSVM,
+    SVRank,
+    load_model,
+    metrics,
+)
+from pairrank.io import read_svmlight
+
+MODELS = {
+    "ranksvm": RankSVM,
+    "rankncg": RankNCG,
+    "rankrls": RankRLS,
+    "mprank": MPRank,
+    "svrank": SVRank,
+    "pairwise": PairwiseRanker,
+    "hull": ConvexHullRanker,
+    "rankboost": RankBoost,
+}
+STRENGTHS = {name: "C" for name in MODELS} | {
+    "rankncg": "alpha",
+    "rankrls": "alpha",
+    "hull": "nu",
+    "rankboost": "n_estimators",
+}
+LARGER_IS_BETTER = {"pairwise_accuracy", "wmw", "auc"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("models")
-    for seed, name in enumerate(["train", "valid"]):
-        write_svmlight(home / f"{name}.txt", make_rows(seed))
-    return home
+def rows_of(folder, name):
+    rows = read_svmlight(folder / f"{name}.txt")
+    return rows.X, rows.y, rows.qid
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_losses_of_ranksvm_are_offered(folder, tmp_path, loss):
-    assert loss in " ".join(run("train", "--help").stdout.split())
-    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--loss", loss)
+def trained(folder, tmp_path, model, *options, data="train.txt"):
+    """Train a model, and return its summary and what was said."""
+    train = ["train", folder / data, "-o", tmp_path / "m", "--model", model, "--json"]
+    done = run(*train, *options)
+    return json.loads(done.stdout), done.stderr
 
 
-@pytest.mark.parametrize("loss", ["logistic", "probit", "raykar"])
-def test_losses_of_rankncg_are_offered(folder, tmp_path, loss):
-    assert loss in " ".join(run("train", "--help", "--model", "rankncg").stdout.split())
-    model = ["--model", "rankncg", "--loss", loss]
-    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", *model)
+def words_of(params):
+    """Return the options that set parameters."""
+    names = {"C": "-C", "random_state": "--seed", "n_components": "--components"}
+    names["method"] = "--kernel-features"
+    words = []
+    for param, value in params.items():
+        name = param.rpartition("__")[2]
+        words.append(names.get(name, "--" + name.replace("_", "-")))
+        words += [] if value is True else [str(value)]
+    return words
 
 
-def test_the_hinge_is_reached_and_its_gap_shown(folder, tmp_path):
-    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--loss", "hinge"]
-    record = json.loads(run(*train, "--json").stdout)
-    rows = read_svmlight(folder / "train.txt")
-    plain = RankSVM(loss="hinge").fit(rows.X, rows.y, qid=rows.qid)
-    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-9)
-    assert 0 <= record["duality gap"] <= plain.tol * record["objective"]
-    said = run(*train).stderr
+def made_of(model, params):
+    """Return a ranker with parameters, some of which are those of its kernel or its solver."""
+    nested = {name: value for name, value in params.items() if "__" in name}
+    ranker = MODELS[model](**{name: params[name] for name in params.keys() - nested.keys()})
+    if any(name.startswith("kernel__") for name in nested):
+        ranker.set_params(kernel=Kernel(ranker.kernel))
+    if any(name.startswith("solver__") for name in nested):
+        ranker.set_params(solver=SGD())
+    return ranker.set_params(**nested)
+
+
+FITS = [
+    *((name, {}) for name in MODELS),
+    ("ranksvm", {"C": 0.25, "reduction": "sum", "graph": "chain", "tol": 1e-5, "max_iter": 77}),
+    ("ranksvm", {"loss": "hinge", "random_state": 3}),
+    ("rankncg", {"alpha": 0.25, "eps": 1e-3, "loss": "probit", "solver": "ncg", "tol": 1e-2,
+                 "pair_sum": "direct", "reduction": "query", "max_iter": 50}),
+    ("rankncg", {"loss": "raykar"}),
+    ("rankncg", {"solver": "sgd", "solver__learning_rate": "pegasos", "random_state": 3,
+                 "solver__eta0": 0.5}),
+    ("rankrls", {"alpha": 0.5, "solver": "cg", "tol": 1e-7, "max_iter": 99}),
+    ("rankrls", {"regularization": "iteration", "random_state": 5}),
+    ("rankrls", {"regularization": "hybrid", "random_state": 5, "patience": 3}),
+    ("mprank", {"C": 3.0, "solver": "cg"}),
+    ("mprank", {"n": 1, "tol": 1e-4}),
+    ("svrank", {"epsilon": 0.5, "n": 2, "C": 9.0}),
+    ("svrank", {"epsilon": 0.0, "max_iter": 500}),
+    ("hull", {"nu": 0.5, "graph": "chain", "tol": 1e-8, "max_iter": 60}),
+    ("hull", {"nu": 0.5, "graph": "full"}),
+    ("hull", {"kernel": "rbf", "kernel__gamma": 0.3, "regularizer": "coefficients"}),
+    ("rankboost", {"n_estimators": 7, "reduction": "query"}),
+    ("rankboost", {"early_stopping": True, "patience": 4, "random_state": 3}),
+    *((name, {"kernel": "rbf"}) for name in MODELS if name not in ("pairwise", "rankboost")),
+    ("ranksvm", {"kernel": "rbf", "kernel__gamma": 0.4, "kernel__method": "exact"}),
+    ("rankncg", {"kernel": "poly", "kernel__gamma": "scale", "kernel__degree": 2,
+                 "kernel__coef0": 0.5}),
+    ("rankrls", {"kernel": "rbf", "kernel__method": "nystroem", "kernel__n_components": 12,
+                 "random_state": 3}),
+]  # fmt: skip
+
+
+def told_of(model, plain):
+    """Return what the summary says of a fitted ranker."""
+    told = {"model": type(plain).__name__, "n_pairs": plain.n_pairs_, "status": plain.status_}
+    told |= {"queries": 6, "objective": pytest.approx(plain.objective_), "rows": 60, "features": 4}
+    strength = STRENGTHS[model]
+    told[strength] = getattr(plain, f"{strength}_", getattr(plain, strength))
+    for name in ("regularization", "n", "epsilon", "kernel"):
+        value = getattr(plain, f"{name}_", getattr(plain, name, None))
+        if value is not None:
+            told[name] = value
+    if told.get("regularization") == "iteration":
+        del told["alpha"]
+    if hasattr(plain, "kernel_"):
+        told["kernel"] = plain.kernel_.function
+        told["kernel features"] = plain.kernel_.n_components_
+    if model == "hull":
+        told |= {"edges": plain.n_edges_, "rows outside limits": plain.violations().row.size}
+        told["duality gap"] = pytest.approx(plain.objective_ - plain.lower_bound_)
+    if hasattr(plain, "validation_scores_"):
+        told["best iteration"] = plain.best_iteration_
+        told["validation error"] = pytest.approx(1 - plain.validation_scores_.max())
+    return told
+
+
+@pytest.mark.parametrize(("model", "params"), FITS)
+def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, params):
+    record, _ = trained(folder, tmp_path, model, *words_of(params))
+    X, y, qid = rows_of(folder, "train")
+    plain = made_of(model, params).fit(X, y, qid=qid)
+    saved = load_model(tmp_path / "m")
+    assert repr(saved) == repr(plain)
+    new = rows_of(folder, "valid")[0]
+    scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
+    np.testing.assert_allclose(np.array(scores, float), plain.predict(new), rtol=1e-9)
+    told = told_of(model, plain)
+    assert {name: record.get(name) for name in told} == told
+    for name in ("regularization", "n", "epsilon", "kernel", "edges", "best iteration"):
+        assert (name in record) == (name in told)
+    info = json.loads(run("info", tmp_path / "m", "--json").stdout)
+    assert info["model"] == type(plain).__name__
+    assert info[f"param {STRENGTHS[model]}"] == getattr(plain, STRENGTHS[model])
+    judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
+    assert judged["pairwise_accuracy"] > 0.7
+    assert ("msd" in judged) == (model in ("rankrls", "mprank", "svrank"))
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [("ranksvm", ["--loss", "hinge"]), ("mprank", ["--n", "1"]), ("svrank", []), ("hull", [])],
+)
+def test_solvers_with_a_gap_show_it(folder, tmp_path, model, options):
+    record, said = trained(folder, tmp_path, model, *options)
+    assert 0 <= record["duality gap"] <= load_model(tmp_path / "m").tol * record["objective"]
     assert " gap " in said
     assert "gradient" not in said
 
 
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        (["--alpha", "1"], ["Model ranksvm has no option --alpha; use -C."]),
-        (
-            ["--eps", "0.1"],
-            ["Model ranksvm has no option --eps; it is an option of rankncg, pairwise"],
-        ),
-        (["--model", "rankncg", "-C", "1"], ["Model rankncg has no option -C; use --alpha."]),
-        (["--model", "rankncg", "--eps", "0"], ["--eps must be greater than 0 (got 0.0)"]),
-        (["--model", "rankncg", "--eps", "1"], ["--eps must be below 1, got 1.0"]),
-        (
-            ["--model", "rankncg", "--eps", "nan"],
-            ["--eps must be a finite number (got nan)"],
-        ),
-        (
-            ["--model", "rankncg", "--alpha", "0"],
-            ["--alpha must be greater than 0"],
-        ),
-        (
-            ["--model", "rankncg", "--search"],
-            ["--search needs validation rows"],
-        ),
-        (["--search", "--valid", "x", "-C", "2"], ["--search picks -C itself"]),
-    ],
-)
-def test_options_that_do_not_fit_are_wrong_usage(tmp_path, options, names):
-    said = misused("train", "nowhere.txt", "-o", tmp_path / "m", *options)
-    assert all(name in said for name in names), said
+SEARCHES = [
+    *((name, "wmw", {}) for name in MODELS),
+    ("ranksvm", "msd", {}),
+    ("rankrls", "m1d", {}),
+    ("rankrls", "msd", {"regularization": "hybrid"}),
+    ("svrank", "tube_cost", {}),
+    ("rankncg", "pairwise_accuracy", {"kernel": "rbf"}),
+    ("hull", "pairwise_accuracy", {"graph": "full"}),
+]
+
+
+@pytest.mark.parametrize(("model", "metric", "params"), SEARCHES)
+def test_a_search_takes_the_best_strength(folder, tmp_path, model, metric, params):
+    search = ["--search", "--valid", folder / "valid.txt", "--metric", metric]
+    record, said = trained(folder, tmp_path, model, *search, *words_of(params))
+    X, y, qid = rows_of(folder, "train")
+    X_val, y_val, qid_val = rows_of(folder, "valid")
+    held, judge = {}, {}
+    if params.get("regularization") == "hybrid":
+        held = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
+        params = {**params, "validation_metric": metric}
+    strength = STRENGTHS[model]
+    lines = [line.split() for line in said.splitlines() if line.startswith(f"{strength} ")]
+    assert len(lines) > 5
+    measured = {}
+    for _, value, _, shown, *_ in lines:
+        exact = min((2.0**k for k in range(-40, 40)), key=lambda near: abs(near - float(value)))
+        kind = int if strength == "n_estimators" else float
+        given = exact if abs(exact / float(value) - 1) < 1e-5 else kind(value)
+        plain = MODELS[model](**{strength: given}, **params).fit(X, y, qid=qid, **held)
+        score = {"wmw": metrics.wmw_score}.get(metric) or getattr(metrics, metric)
+        if metric in LARGER_IS_BETTER or model == "hull":
+            judge = {"graph": getattr(plain, "graph", "full")}
+        if metric == "tube_cost":
+            judge = {"epsilon": plain.epsilon_, "n": plain.n}
+        measured[given] = score(y_val, plain.predict(X_val), qid=qid_val, **judge)
+        assert float(shown) == pytest.approx(measured[given], rel=1e-3, abs=1e-5)
+    best = (max if metric in LARGER_IS_BETTER else min)(measured.values())
+    assert record[f"valid {metric}"] == pytest.approx(best, rel=1e-9)
+    assert measured[record[strength]] == pytest.approx(best, rel=1e-9)
+    assert getattr(load_model(tmp_path / "m"), strength) == record[strength]
+    assert f"best: {strength} {record[strength]:g}, {metric}" in said
+
+
+def test_pairs_are_judged_over_the_model_s_own_graph(folder, tmp_path):
+    valid = ["--valid", folder / "valid.txt"]
+    X, y, qid = rows_of(folder, "valid")
+    for search in ([], ["--search"]):
+        record, _ = trained(folder, tmp_path, "ranksvm", "--graph", "chain", *valid, *search)
+        scores = load_model(tmp_path / "m").predict(X)
+        over = {
+            graph: metrics.pairwise_accuracy(y, scores, qid=qid, graph=graph)
+            for graph in ("full", "chain")
+        }
+        assert over["full"] != over["chain"]
+        assert record["valid pairwise_accuracy"] == over["chain"]
+    judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
+    full = json.loads(run("evaluate", folder / "model", folder / "valid.txt", "--json").stdout)
+    assert judged["pairwise_accuracy"] == over["chain"]
+    assert judged["n_pairs"] < full["n_pairs"]
 
 
 @pytest.mark.parametrize(
-    ("model", "ranker"),
+    ("model", "params", "metric"),
     [
-        ("ranksvm", RankSVM(C=1e3, patience=1)),
-        ("hull", ConvexHullRanker(patience=1)),
-        ("mprank", MPRank(patience=1, n=1)),
+        ("ranksvm", {"C": 1000.0, "patience": 1}, "mean_ndcg"),
+        ("hull", {"patience": 1}, "mean_ndcg"),
+        ("mprank", {"patience": 1, "n": 1}, "mean_ndcg"),
+        ("rankboost", {"early_stopping": True}, "ndcg@3"),
+        ("rankrls", {"regularization": "iteration", "patience": 3}, None),
+        ("rankrls", {"regularization": "hybrid", "patience": 3}, None),
     ],
 )
-def test_patience_stops_a_fit_by_the_metric_on_the_validation_rows(tmp_path, model, ranker):
-    parts = [make_rows(seed) for seed in (0, 1)]
-    for name, rows in zip(("train", "valid"), parts, strict=True):
-        write_svmlight(tmp_path / f"{name}.txt", rows)
-    given = {name: ["-C", "1000"] for name in ("ranksvm",)} | {"mprank": ["--n", "1"]}
-    command = [
-        *("train", tmp_path / "train.txt", "-o", tmp_path / "m", "--model", model, "--json"),
-        *("--valid", tmp_path / "valid.txt", "--metric", "mean_ndcg", "--patience", "1"),
-        *given.get(model, []),
-    ]
-    record = json.loads(run(*command).stdout)
-    train, valid = parts
-    ranker.set_params(validation_metric="mean_ndcg").fit(
-        train.X, train.y, qid=train.qid, X_val=valid.X, y_val=valid.y, qid_val=valid.qid
-    )
-    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, ranker.coef_, rtol=1e-9)
-    assert record["best iteration"] == ranker.best_iteration_
-    assert record["valid mean_ndcg"] == pytest.approx(
-        ranker.validation_scores_[ranker.best_iteration_]
-    )
-    assert "validation error" not in record
+def test_validation_rows_stop_a_fit(folder, tmp_path, model, params, metric):
+    options = ["--valid", folder / "valid.txt", *words_of(params)]
+    options += ["--metric", metric] if metric else []
+    record, _ = trained(folder, tmp_path, model, *options)
+    X, y, qid = rows_of(folder, "train")
+    X_val, y_val, qid_val = rows_of(folder, "valid")
+    plain = MODELS[model](**params)
+    if metric:
+        plain.set_params(validation_metric=metric)
+    plain.fit(X, y, qid=qid, X_val=X_val, y_val=y_val, qid_val=qid_val)
+    saved = load_model(tmp_path / "m")
+    np.testing.assert_allclose(saved.predict(X), plain.predict(X), rtol=1e-9)
+    assert record["best iteration"] == plain.best_iteration_
+    best = plain.validation_scores_[plain.best_iteration_]
+    if metric:
+        assert record[f"valid {metric}"] == pytest.approx(best)
+        assert "validation error" not in record
+    else:
+        assert record["validation error"] == pytest.approx(1 - best)
 
 
-def test_patience_without_validation_rows_is_refused(tmp_path):
-    write_svmlight(tmp_path / "train.txt", make_rows(0))
-    said = misused("train", tmp_path / "train.txt", "-o", tmp_path / "m", "--patience", "2")
-    assert "--patience needs validation rows: give --valid FILE." in said
+@pytest.mark.parametrize("name", ["ranksvm", "rankncg", "rankrls", "mprank", "svrank"])
+def test_comparisons_are_learnt(folder, tmp_path, name):
+    i, j, magnitude = compared(0)
+    if name in ("ranksvm", "rankncg"):
+        keep = np.flatnonzero(np.array(magnitude) > 0)
+        i, j, magnitude = np.array(i)[keep], np.array(j)[keep], np.ones(keep.size)
+    lines = [f"{a},{b},1,{float(c)!r}" for a, b, c in zip(i, j, magnitude, strict=True)]
+    (tmp_path / "some.csv").write_text("i,j,weight,magnitude\n" + "\n".join(lines) + "\n")
+    record, _ = trained(folder, tmp_path, name, "--pairs", tmp_path / "some.csv")
+    pairs = Pairs(i, j, magnitude=magnitude, n_rows=60)
+    X, _, qid = rows_of(folder, "train")
+    plain = MODELS[name]().fit(X, pairs, qid=qid)
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-7)
+    assert record["n_pairs"] == len(i)
+    assert "levels" not in record
+    judged = ["evaluate", tmp_path / "m", folder / "train.txt", "--json"]
+    found = json.loads(run(*judged, "--pairs", tmp_path / "some.csv").stdout)
+    accuracy = metrics.pairwise_accuracy(pairs, plain.predict(X))
+    assert found == {"pairwise_accuracy": pytest.approx(accuracy), "n_pairs": len(i)}
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("ranksvm", []), ("rankboost", []), ("hull", ["--kernel", "rbf"])]
+)
+def test_columns_are_found_by_name_whatever_their_order(folder, tmp_path, name, kernel):
+    trained(folder, tmp_path, name, "--qid", "qid", *kernel, data="train.csv")
+    lines = [line.split(",") for line in (folder / "valid.csv").read_text().splitlines()]
+    (tmp_path / "turned.csv").write_text("\n".join(",".join(line[::-1]) for line in lines) + "\n")
+    straight = run("predict", tmp_path / "m", folder / "valid.csv").stdout
+    assert run("predict", tmp_path / "m", tmp_path / "turned.csv").stdout == straight
+
+
+def test_a_hull_learns_words_and_weights_and_warns_of_absent_classes(folder, tmp_path):
+    options = ["--qid", "qid", "--graph", "poor<fair<good"]
+    trained(folder, tmp_path, "hull", *options, data="words.csv")
+    X, y, qid = rows_of(folder, "train")
+    plain = ConvexHullRanker(graph=OrderGraph([(0, 1), (1, 2)])).fit(X, y, qid=qid)
+    model = load_model(tmp_path / "m")
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
+    assert set(model.limit_labels_) == set(WORDS)
+    _, said = trained(folder, tmp_path, "hull", "-q", "--graph", "0<1<7")
+    assert said.startswith("pairrank: warning:")
+    assert "absent" in said
+    assert load_model(tmp_path / "m").n_edges_ == 6
+
+
+def test_the_rows_of_converted_files_train_the_same_model(folder, tmp_path):
+    run("convert", folder / "train.txt", tmp_path / "a.csv")
+    text, _ = trained(folder, tmp_path, "ranksvm")
+    run("train", tmp_path / "a.csv", "-o", tmp_path / "n", "-q", "--qid", "qid")
+    assert load_model(tmp_path / "n").n_pairs_ == text["n_pairs"]
+    assert text["features"] == N_FEATURES == make_rows(0).X.shape[1]

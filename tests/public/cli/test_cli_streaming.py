@@ -89,6 +89,7 @@ def test_text_is_converted_by_the_command_that_the_error_names(folder, tmp_path,
     told = misused("train", name, "--stream", *names, "-o", "m")
     command = f"pairrank convert {name} rows.parquet{' --label grade --qid query' * (not is_text)}"
     assert f"--stream reads Parquet: convert text first, {command}." in told
+    assert ("if any: --qid qid --docid docid." in told) == is_text
     run(*command.split()[1:])
     columns = ("--label", "label", "--qid", "qid") if is_text else NAMES
     run("train", "rows.parquet", "--stream", *columns, "-o", "m", "-q", "--tol", "1e-8")

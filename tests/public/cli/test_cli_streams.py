@@ -8,23 +8,11 @@ import sys
 
 import pytest
 
-from cli_rows import make_rows
 from pairrank import load_model
-from pairrank.io import write_rows, write_svmlight
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="streams and signals as on Unix")
 
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("streams")
-    write_svmlight(home / "rows.txt", make_rows(0))
-    write_rows(home / "rows.csv", make_rows(0))
-    done = shell(home, "train rows.txt -o model")
-    assert done.returncode == 0, done.stderr
-    return home
 
 
 def shell(home, arguments, **environment):
@@ -37,7 +25,7 @@ def shell(home, arguments, **environment):
 
 
 def test_progress_that_cannot_be_shown_costs_no_fit(folder, tmp_path):
-    done = shell(folder, f"train rows.txt -o {tmp_path}/m <&- 2>&-")
+    done = shell(folder, f"train train.txt -o {tmp_path}/m <&- 2>&-")
     assert done.returncode == 0
     assert "RankSVM" in done.stdout
     assert load_model(tmp_path / "m").status_ == "converged"
@@ -45,7 +33,7 @@ def test_progress_that_cannot_be_shown_costs_no_fit(folder, tmp_path):
 
 @needs_full
 def test_a_summary_that_cannot_be_shown_is_a_warning(folder, tmp_path):
-    done = shell(folder, f"train rows.txt -o {tmp_path}/m >/dev/full")
+    done = shell(folder, f"train train.txt -o {tmp_path}/m >/dev/full")
     assert done.returncode == 0
     assert load_model(tmp_path / "m").status_ == "converged"
     last = done.stderr.splitlines()[-1]
@@ -56,9 +44,8 @@ def test_a_summary_that_cannot_be_shown_is_a_warning(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "closed"),
     [
-        ("predict model rows.txt", ">&-"),
-        pytest.param("evaluate model rows.txt", ">/dev/full", marks=needs_full),
-        pytest.param("convert rows.txt - --to csv", ">/dev/full", marks=needs_full),
+        ("predict model train.txt", ">&-"),
+        pytest.param("convert train.txt - --to csv", ">/dev/full", marks=needs_full),
     ],
 )
 def test_results_that_cannot_be_written_are_one_sentence(folder, arguments, closed):
@@ -70,22 +57,18 @@ def test_results_that_cannot_be_written_are_one_sentence(folder, arguments, clos
 
 
 def test_wrong_usage_is_told_by_the_exit_code_where_nothing_can_be_said(folder):
-    assert shell(folder, "train rows.txt 2>&-").returncode == 2
+    assert shell(folder, "train train.txt 2>&-").returncode == 2
 
 
 def test_no_file_takes_the_place_of_a_closed_stream(folder, tmp_path):
     """What is printed must not go into a file that was opened on the free descriptor."""
-    done = shell(folder, f"predict model rows.txt -o {tmp_path}/scores 2>&- >&- <&-")
+    done = shell(folder, f"predict model train.txt -o {tmp_path}/scores 2>&- >&- <&-")
     assert done.returncode == 0
     assert len((tmp_path / "scores").read_text().splitlines()) == 60
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["predict model -", "evaluate model rows.txt --pairs -"],
-)
-def test_standard_input_that_is_closed_is_named(folder, arguments):
-    done = shell(folder, f"{arguments} <&-")
+def test_standard_input_that_is_closed_is_named(folder):
+    done = shell(folder, "predict model - <&-")
     assert done.returncode == 1
     assert done.stderr == (
         "pairrank: error: cannot read standard input: it is closed; name a file\n"
@@ -93,7 +76,7 @@ def test_standard_input_that_is_closed_is_named(folder, arguments):
 
 
 def test_json_that_cannot_be_written_leaves_the_model(folder, tmp_path):
-    done = shell(folder, f"train rows.txt -o {tmp_path}/m -q --json >&-")
+    done = shell(folder, f"train train.txt -o {tmp_path}/m -q --json >&-")
     assert done.returncode == 1
     assert done.stderr.startswith(
         f"pairrank: error: {tmp_path}/m is written, but standard output does not take the JSON: "
@@ -102,23 +85,23 @@ def test_json_that_cannot_be_written_leaves_the_model(folder, tmp_path):
 
 
 def test_a_reader_that_stops_early_hears_nothing(folder):
-    done = shell(folder, "predict model rows.txt | head -1")
+    done = shell(folder, "predict model train.txt | head -1")
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
 
 
 def test_a_width_that_is_none_is_ignored(folder):
-    done = shell(folder, "evaluate model rows.txt", COLUMNS="0", TERMINAL_WIDTH="wide")
+    done = shell(folder, "evaluate model train.txt", COLUMNS="0", TERMINAL_WIDTH="wide")
     assert (done.returncode, done.stderr) == (0, "")
     assert "pairwise_accuracy" in done.stdout
 
 
 def test_streams_that_speak_ascii_show_other_characters_escaped(folder, tmp_path):
     ascii_only = {"PYTHONIOENCODING": "ascii"}
-    assert shell(folder, f"train rows.txt -o {tmp_path}/modèle", **ascii_only).returncode == 0
-    done = shell(folder, f"evaluate {tmp_path}/modèle rows.txt", **ascii_only)
+    assert shell(folder, f"train train.txt -o {tmp_path}/modèle", **ascii_only).returncode == 0
+    done = shell(folder, f"evaluate {tmp_path}/modèle train.txt", **ascii_only)
     assert done.returncode == 0
-    assert "mod\\xe8le on rows.txt" in done.stdout
+    assert "mod\\xe8le on train.txt" in done.stdout
     missing = shell(folder, "info modèle", **ascii_only)
     assert missing.returncode == 1
     assert "there is no such file" in missing.stderr
@@ -142,7 +125,7 @@ main()
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
 def test_a_signal_while_writing_leaves_no_temporary_file(folder, tmp_path, name, code):
-    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED_WRITING, name, *train],
         capture_output=True, timeout=120, check=False, text=True,
@@ -169,7 +152,7 @@ main()
 
 
 def test_sigterm_in_a_fit_keeps_the_best_weights(folder, tmp_path):
-    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q", "--tol", "1e-12"]
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--tol", "1e-12"]
     done = subprocess.run(
         [sys.executable, "-c", SIGNALLED_FIT, *train],
         capture_output=True, timeout=120, check=False, text=True,

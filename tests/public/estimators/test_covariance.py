@@ -139,6 +139,7 @@ def bootstrap(ranker, draws, n_draws=250):
     return np.std(coefs, axis=0, ddof=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_levels", "loss"), [(2, "logistic"), (5, "probit")])
 def test_by_rows_it_agrees_with_a_bootstrap_of_rows(n_levels, loss):
     X, y, _ = drawn(3, n_rows=400, n_levels=n_levels)
@@ -173,6 +174,7 @@ def test_by_queries_it_agrees_with_a_bootstrap_of_queries():
     assert rows.standard_errors_.sum() < 0.9 * spread.sum()  # rows of a query share its taste
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "whim"), [(600, 0.0), (120, 2.0)])
 def test_comparisons_that_share_rows_have_the_errors_that_draws_have(n_rows, whim):
     """300 comparisons: of 600 rows, none shared; of 120, five a row, with whims."""
@@ -331,6 +333,7 @@ def test_errors_of_players_are_those_of_scores_that_sum_to_zero(kind):
     np.testing.assert_allclose(again, found, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taste", [0.0, 1.0])
 def test_by_voters_it_agrees_with_a_bootstrap_of_voters(taste):
     i, j, voter = games(taste=taste)

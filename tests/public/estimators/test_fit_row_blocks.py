@@ -136,7 +136,7 @@ def test_an_interrupt_of_the_first_evaluation_keeps_the_start(rows, loss):
             raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning):
-        ranker.set_params(C=2.0).fit(blocks_of(rows).reporting(interrupt))
+        ranker.set_params(C=2.0).fit(blocks_of(rows)._reporting(interrupt))
     assert ranker.status_ == "interrupted"
     assert_array_equal(ranker.coef_, start)
 

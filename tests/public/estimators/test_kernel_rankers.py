@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairrank
 from pairrank import Kernel, Pairs, RankNCG, RankNCGCV, RankSVM, RankSVMCV
@@ -52,12 +51,6 @@ def better_than(y, qid):
 
 def ranker(name, **parameters):
     return clone(RANKERS[name]).set_params(**parameters)
-
-
-@parametrize_with_checks([RankSVM(kernel="rbf"), RankSVM(kernel=Kernel("poly", method="nystroem"))])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scikit_learn_finds_nothing_amiss(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("name", RANKERS)
@@ -147,15 +140,6 @@ def test_folds_cut_a_precomputed_matrix_both_ways(name, rows):
     np.testing.assert_allclose(grid.cv_results_["mean_test_score"], expected[0], atol=0.02)
     np.testing.assert_allclose(chosen.validation_scores_, expected[1], atol=0.02)
     assert chosen.predict(K).shape == (60,)
-
-
-@pytest.mark.parametrize("name", RANKERS)
-def test_a_fit_without_a_kernel_forgets_the_last_ones_features(name, rows):
-    X, y, _ = rows
-    fitted = ranker(name, kernel="rbf").fit(X, y)
-    fitted.set_params(kernel=None).fit(X, y)
-    assert not hasattr(fitted, "kernel_")
-    np.testing.assert_allclose(fitted.predict(X), X @ fitted.coef_)
 
 
 @pytest.mark.parametrize("name", RANKERS)

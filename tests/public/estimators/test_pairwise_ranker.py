@@ -103,24 +103,6 @@ def test_models_of_named_losses_are_saved_and_objects_are_refused(rows, tmp_path
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"loss": "cubic"}, "loss must be one of 'squared_hinge'"),
-        ({"loss": object()}, "or an object with phi"),
-        ({"C": 0.0}, "C"),
-        ({"eps": -1.0}, "eps"),
-        ({"eps": 2.0, "loss": "logistic"}, "eps"),
-        ({"solver": "newton"}, "solver"),
-        ({"loss": "raykar", "solver": "tron"}, 'use solver="ncg"'),
-        ({"pair_sum": "boxes"}, "does not exist for this loss"),
-    ],
-)
-def test_wrong_parameters_are_refused(rows, options, message):
-    with pytest.raises(PairrankError, match=message):
-        PairwiseRanker(**options).fit(*rows[:2])
-
-
 def test_a_loss_without_a_fast_sum_refuses_a_fit_of_hours():
     y = np.arange(240_000) % 2
     with pytest.raises(

@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import (
     OrderGraph,
@@ -37,11 +36,6 @@ def rows(n_rows=300, n_features=4, seed=0, gaps=0.0):
     y = np.digitize(X[:, 0] + (X[:, 1] > 0.5) + noise, [-0.5, 0.5])
     X[generator.random(X.shape) < gaps] = np.nan
     return X, y, generator.integers(0, 6, n_rows)
-
-
-@parametrize_with_checks([RankBoost(20)])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def test_it_ranks_rows_that_no_line_ranks():

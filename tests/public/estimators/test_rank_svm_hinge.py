@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -13,7 +13,7 @@ import pairrank
 from definitions import preferences_of
 from hinge_definition import hinge_by_clarabel, objective_at
 from pairrank import Kernel, OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
-from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.exceptions import ZeroWeightsWarning
 from strategies import problems
 
 pytestmark = pytest.mark.numeric
@@ -57,9 +57,17 @@ def check_optimum(ranker, X, pairs, cost, w):
     assert ranker.gap_ <= 1e-7 * found
 
 
-@pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0.0, 1.0), (1.0, 3.0)])])
+@pytest.mark.parametrize(
+    ("reduction", "C", "graph"),
+    [
+        ("rows", 1e-3, "full"),
+        ("rows", 1e3, "chain"),
+        ("query", 1.0, "full"),
+        ("query", 1e3, OrderGraph([(0.0, 1.0), (1.0, 3.0)])),
+        ("sum", 1.0, "chain"),
+        ("sum", 1e-3, OrderGraph([(0.0, 1.0), (1.0, 3.0)])),
+    ],
+)
 def test_the_optimum_is_that_of_a_program_over_all_pairs(rows, reduction, C, graph):
     X, y, qid = (part[:60] for part in rows)
     X = np.round(X, 1)
@@ -86,7 +94,6 @@ def test_the_optimum_over_comparisons_is_theirs(rows, C):
     check_optimum(ranker, X, pairs, cost, ranker.coef_)
 
 
-@settings(max_examples=40)
 @given(problem=problems(max_rows=25, graphs=("full", "chain")), C=st.sampled_from([1e-2, 1.0, 1e2]))
 def test_every_problem_that_can_be_drawn_is_solved(problem, C):
     weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
@@ -154,8 +161,7 @@ def test_float32_rows_are_proven_as_far_as_float64_rows(rows):
 
 @pytest.mark.filterwarnings("ignore:feature . is as large as:pairrank.exceptions.PairrankWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("offset", [0.0, 30.0, 1e3, 1e5])
-@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+@pytest.mark.parametrize(("offset", "C"), [(0.0, 1.0), (30.0, 1e4), (1e3, 0.01), (1e5, 1.0)])
 def test_no_gap_is_a_lie_however_far_float32_features_lie_from_zero(offset, C):
     rng = np.random.default_rng(3)
     for n_features in (1, 2, 4, 25):
@@ -209,17 +215,6 @@ def test_a_kernel_s_features_are_learnt_from(rows):
         assert ranker.score(X[:100], y[:100], qid=qid[:100]) > 0.75
 
 
-def test_a_warm_start_saves_planes_and_validation_follows_them(rows):
-    X, y, qid = rows
-    ranker = hinge(tol=1e-5, warm_start=True).fit(X, y, qid=qid)
-    first, value = ranker.n_iter_, ranker.objective_
-    ranker.fit(X, y, qid=qid, X_val=X, y_val=y, qid_val=qid)
-    assert ranker.history_[0].value == pytest.approx(value, rel=1e-12)
-    assert ranker.n_iter_ < first
-    assert ranker.validation_scores_.size == ranker.n_iter_ + 1
-    assert ranker.validation_scores_[-1] == pytest.approx(ranker.score(X, y, qid=qid))
-
-
 def test_paths_and_searches_take_the_hinge(rows):
     X, y, qid = rows
     path = regularization_path(
@@ -258,14 +253,6 @@ def test_too_few_planes_warn_and_an_interrupt_keeps_the_best(rows):
         ranker = hinge(tol=1e-9).fit(X, y, qid=qid, callback=interrupt)
     assert ranker.score(X, y, qid=qid) > 0.7
     assert ranker.objective_ == min(step.value for step in ranker.history_)
-
-
-def test_second_derivatives_are_not_asked_of_the_hinge(rows):
-    X, y, qid = rows
-    with pytest.raises(PairrankError, match="needs a smooth loss"):
-        hinge(solver="tron").fit(X, y, qid=qid)
-    with pytest.raises(PairrankError, match="scale the features down"):
-        hinge().fit(X * 1e160, y, qid=qid)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import SGD, Kernel, OrderGraph, Pairs, RankNCG, RankSVM, load_model
 from pairrank.exceptions import PairrankError
@@ -33,23 +32,6 @@ def rows():
     X = rng.normal(size=(600, 6)) * (rng.random((600, 6)) < 0.7)
     y = np.digitize(X[:, 0] - X[:, 1] + rng.normal(size=600), [-1.0, 0.5, 1.5]).astype(float)
     return X, y, np.repeat(np.arange(30), 20)
-
-
-EQUAL_IN_THE_MEAN = {
-    f"check_sample_weight_equivalence_on_{kind}_data": (
-        "other rows draw other pairs: weight 2 equals the row twice in the mean only"
-    )
-    for kind in ("dense", "sparse")
-}
-
-
-@parametrize_with_checks(
-    [RankSVM(solver="sgd")],
-    expected_failed_checks=lambda estimator: EQUAL_IN_THE_MEAN,
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scikit_learn_finds_nothing_amiss(estimator, check):
-    check(estimator)
 
 
 def problems(rows):
@@ -138,12 +120,6 @@ def test_max_iter_ends_with_a_warning(rows):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         ranker = RankSVM(solver="sgd", max_iter=3, tol=1e-9).fit(X, y)
     assert ranker.n_iter_ == 3
-
-
-def test_verbose_prints_a_line_per_iteration(rows, capsys):
-    X, y, _ = rows
-    ranker = RankSVM(solver="sgd", verbose=1).fit(X, y)
-    assert capsys.readouterr().err.count("iteration") == ranker.n_iter_ + 1
 
 
 def test_a_warm_start_at_the_optimum_stays_there(rows):

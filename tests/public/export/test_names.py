@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -46,7 +46,6 @@ def test_odd_names_are_quoted(format):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
-@settings(max_examples=60)
 def test_any_text_is_a_name(name):
     ranker = RankRLS().fit(ROWS[:, :2], LABELS)
     names = [name, name + "2"]

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from sklearn.metrics import ndcg_score as sklearn_ndcg
@@ -104,7 +104,6 @@ def slow_pairwise(y, s, qid, weight, graph, ties, average):
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.PairrankWarning")
 @pytest.mark.parametrize("average", ["pairs", "queries", "edges"])
 @pytest.mark.parametrize("graph", ["full", "chain", DIAMOND], ids=["full", "chain", "diamond"])
-@settings(max_examples=40)
 @given(rows=judged_rows(), ties=st.sampled_from(sorted(SHARE)))
 def test_pairwise_accuracy_is_the_share_of_right_preferences(graph, average, rows, ties):
     y, s, qid, weight = rows
@@ -117,7 +116,6 @@ def test_pairwise_accuracy_is_the_share_of_right_preferences(graph, average, row
 
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.PairrankWarning")
 @pytest.mark.parametrize("average", ["pairs", "queries"])
-@settings(max_examples=40)
 @given(rows=judged_rows(), ties=st.sampled_from(sorted(SHARE)))
 def test_pairs_count_as_the_labels_that_they_come_from(average, rows, ties):
     y, s, qid, weight = rows
@@ -156,7 +154,6 @@ def slow_tau(y, s, qid, weight, variant):
 
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.NoPairsWarning")
 @pytest.mark.parametrize("variant", ["a", "b"])
-@settings(max_examples=40)
 @given(rows=judged_rows(labels=st.integers(0, 4) | st.floats(-3, 3)))
 def test_tau_is_the_excess_of_concordant_pairs(variant, rows):
     y, s, qid, weight = rows
@@ -166,7 +163,6 @@ def test_tau_is_the_excess_of_concordant_pairs(variant, rows):
 
 
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.NoPairsWarning")
-@settings(max_examples=40)
 @given(rows=judged_rows())
 def test_tau_b_is_scipys(rows):
     y, s, _, _ = rows
@@ -229,7 +225,6 @@ def slow_ndcg(y, s, discount, k):
 
 
 @pytest.mark.parametrize("discount", ["standard", "letor"])
-@settings(max_examples=40)
 @given(
     rows=st.lists(
         st.tuples(st.sampled_from([0, 0.25, 1, 1.5, 2, 3]), st.integers(0, 2)),
@@ -283,7 +278,6 @@ def test_queries_without_a_relevant_row_count_as_asked():
 
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("average", ["pairs", "queries"])
-@settings(max_examples=40)
 @given(rows=judged_rows(labels=st.floats(-4, 4)))
 def test_magnitudes_are_compared_over_all_ordered_pairs(power, average, rows):
     y, s, qid, weight = rows
@@ -313,7 +307,6 @@ def test_magnitudes_keep_their_digits_under_an_offset():
 
 
 @pytest.mark.parametrize("metric", ALL)
-@settings(max_examples=40)
 @given(rows=judged_rows())
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.NoPairsWarning")
 def test_the_order_of_rows_and_the_kind_of_qid_do_not_matter(metric, rows):
@@ -328,7 +321,6 @@ def test_the_order_of_rows_and_the_kind_of_qid_do_not_matter(metric, rows):
 
 @pytest.mark.parametrize("metric", [pairwise_accuracy, wmw_score, kendall_tau, msd, m1d])
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.NoPairsWarning")
-@settings(max_examples=40)
 @given(rows=judged_rows(), seed=st.integers(0, 99))
 def test_weight_two_is_the_row_twice(metric, rows, seed):
     y, s, qid, _ = rows

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -83,7 +83,6 @@ LISTS = st.lists(st.tuples(LABELS, st.integers(0, 2)), min_size=1, max_size=6)
 
 
 @pytest.mark.parametrize("metric", LISTED)
-@settings(max_examples=60)
 @given(rows=LISTS, k=st.integers(1, 7))
 def test_the_value_is_the_mean_over_the_orders_of_tied_scores(metric, rows, k):
     y, s = [float(label) for label, _ in rows], [float(score) for _, score in rows]
@@ -95,7 +94,6 @@ def test_the_value_is_the_mean_over_the_orders_of_tied_scores(metric, rows, k):
 
 
 @pytest.mark.parametrize("metric", LISTED[:5])
-@settings(max_examples=30)
 @given(rows=LISTS, k=st.integers(1, 4), start=st.sampled_from([-1, 0, 0.5, 2, 9]))
 def test_rows_are_relevant_from_the_label_named(metric, rows, k, start):
     y, s = [label - 1.0 for label, _ in rows], [float(score) for _, score in rows]
@@ -104,7 +102,6 @@ def test_rows_are_relevant_from_the_label_named(metric, rows, k, start):
     assert found == pytest.approx(0.0 if wanted is None else wanted, rel=1e-12)
 
 
-@settings(max_examples=30)
 @given(rows=LISTS, above=st.sampled_from([0, 0.5, 1, 10]))
 def test_err_takes_the_highest_label_of_the_scale(rows, above):
     y, s = [float(label) for label, _ in rows], [float(score) for _, score in rows]
@@ -175,7 +172,6 @@ def slow_stops(chances, n):
     return -np.diff(passes)
 
 
-@settings(max_examples=30)
 @given(labels=st.lists(st.integers(0, 4), min_size=1, max_size=40), k=st.integers(1, 41))
 def test_err_of_tied_rows_is_that_of_symmetric_sums(labels, k):
     chances = [(2.0**label - 1) / 16 for label in labels if label]
@@ -218,7 +214,6 @@ def test_no_relevant_row_is_nan_only_where_it_is_skipped(metric):
         assert math.isnan(metric([0, 0], [1.0, 2.0], k=2, empty="skip"))
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 999), n=st.integers(2, 200))
 def test_untied_scores_give_scikit_learns_values(seed, n):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
@@ -161,7 +161,6 @@ def test_leaving_comparisons_out_chooses_as_refits_do(by_query):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["ties", "offset", "constant", "float32"]))
-@settings(max_examples=25)
 def test_errors_are_those_of_refits_on_awkward_rows(seed, kind):
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(3, 20))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
@@ -36,7 +36,6 @@ def judged():
     return X, y, qid
 
 
-@settings(max_examples=60)
 @given(qid=IDENTIFIERS, n_splits=st.integers(2, 4), shuffle=st.booleans())
 def test_every_query_is_tested_once_and_never_split(qid, n_splits, shuffle):
     cv = QueryKFold(n_splits, shuffle=shuffle, random_state=0)

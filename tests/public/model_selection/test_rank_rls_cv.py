@@ -27,7 +27,7 @@ pytestmark = pytest.mark.numeric
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
 
-@parametrize_with_checks([RankRLSCV(), RankRLSCV([0.1, 1.0], cv=2)])
+@parametrize_with_checks([RankRLSCV([0.1, 1.0], cv=2)])
 def test_scikit_learns_checks_pass(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

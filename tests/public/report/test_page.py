@@ -227,7 +227,7 @@ def test_bad_input_is_refused(data, ranker):
         report(ranker, data.X * 1e200, data.y)
     names, order = text_labels(data)
     fitted = RankSVM(graph=order).fit(data.X, names)
-    with pytest.raises(PairrankError, match="cannot judge labels that are text"):
+    with pytest.raises(PairrankError, match="map needs labels that are numbers"):
         report(fitted, data.X, names, metrics="map")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytestmark = pytest.mark.extras
@@ -41,7 +41,6 @@ def slow_mean(scores, labels, qid, weight, winner, loser, max_fpr) -> tuple[floa
 
 
 @pytest.mark.parametrize("backend", ["compiled", "torch"])
-@settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.integers(1, 30),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcinv
 
-from pairrank.preferences.ordering import counting_order
+from pairrank.preferences._codes import counting_order
 
 FloatArray = NDArray[np.float64]
 

@@ -1,0 +1,310 @@
+"""read_pairs and read_votes: comparisons of rows, and of named items."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import FileFormatError
+from pairrank.io._arrow import ParquetData, Table, is_parquet
+from pairrank.io._csv import CsvText
+from pairrank.io._streams import name_of, read_bytes
+from pairrank.io.rows import is_word, listed
+from pairrank.preferences import Pairs
+
+_NUMBERS = ("i", "j", "weight", "magnitude")
+_COLUMNS = (*_NUMBERS, "group")
+_A_LINE = "i,j[,weight[,magnitude]]"
+_MOST_ROWS = 2**31 - 1
+
+
+def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None = None) -> Pairs:
+    """Read comparisons of rows: row i is preferred to row j.
+
+    Parquet is recognised by its first bytes, not by the name. The columns are `i`, `j` and,
+    optionally, `weight`, `magnitude` (the wanted difference, any finite number) and `group` (names
+    or numbers of sessions, voters or tournaments), in any order. CSV without a header has two to
+    four columns, in this order and without `group`.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        "-" is standard input; gzip, bzip2 and xz are decompressed.
+    n_rows : int, optional
+        The number of rows, which are numbered from 0 in their file's order. None: the highest
+        number plus 1.
+
+    Returns
+    -------
+    Pairs
+        In the file's order.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no pair, a column is unknown, a cell is not a finite number, a row is out of
+        range or compared with itself, or a weight is negative; the message names the line (of
+        Parquet the row, counted from 0).
+    FileAccessError
+        If the file cannot be opened.
+
+    Notes
+    -----
+    O(n_pairs). Memory holds the file and its columns as float64.
+
+    Examples
+    --------
+    >>> import io
+    >>> pairs = read_pairs(io.BytesIO(b"i,j,weight\\n2,0,1\\n0,1,0.5\\n"), n_rows=4)
+    >>> pairs, pairs.i, pairs.weight
+    (Pairs(n_pairs=2, n_rows=4), array([2, 0], dtype=int32), array([1. , 0.5]))
+    """
+    name = name_of(source)
+    table, header = _read_table(read_bytes(source), name)
+    if len(table) == 0:
+        raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
+    numbers = [column for column in header if column in _NUMBERS]
+    table.check_numbers(numbers, "pairs")
+    columns = {column: table.numbers(column) for column in numbers}
+    _refuse_faults(columns, table, n_rows)
+    i, j = (columns[side].astype(np.int32) for side in ("i", "j"))
+    groups = table.identifiers("group") if "group" in header else None
+    return Pairs(
+        i, j, columns.get("weight"), columns.get("magnitude"), groups=groups, n_rows=n_rows
+    )
+
+
+def _read_table(data: bytes, name: str) -> tuple[Table, list[str]]:
+    """Return the table of a file, and its columns."""
+    content: CsvText | ParquetData
+    if is_parquet(data):
+        content = ParquetData(data, name)
+        header, has_header = content.first, True
+    else:
+        content = CsvText(data, name)
+        header = [cell.strip() for cell in content.first]
+        has_header = bool(header) and is_word(header[0])
+        if header and not has_header and not 2 <= len(header) <= len(_NUMBERS):
+            raise FileFormatError(
+                f"{name}, line {content.first_line}: {len(header)} cells, a pair is {_A_LINE}; "
+                "correct the line"
+            )
+    if not has_header:
+        header = list(_NUMBERS[: len(header)])
+    elif not {"i", "j"} <= set(header) <= set(_COLUMNS) or len(set(header)) < len(header):
+        raise FileFormatError(
+            f"{name}: the columns are {listed(header)}; pairs have i, j and, if any, "
+            "weight, magnitude and group, and no other"
+        )
+    numbers = [column for column in header if column in _NUMBERS]
+    texts = [column for column in header if column not in _NUMBERS]
+    return content.table(header, numbers, texts, skip=has_header), header
+
+
+def _refuse_faults(
+    columns: dict[str, np.ndarray[Any, Any]], table: Table, n_rows: int | None
+) -> None:
+    """Refuse the first pair that is not valid; O(n_pairs)."""
+    stop = _MOST_ROWS if n_rows is None else n_rows
+    rows = f"which is not a row: {f'rows go from 0 to {stop - 1}' if stop else 'n_rows is 0'}"
+    i, j, weight = columns["i"], columns["j"], columns.get("weight", np.empty(0))
+    checks = [
+        (~_is_row(i, stop), i, f"i is {{:.15g}}, {rows}"),
+        (~_is_row(j, stop), j, f"j is {{:.15g}}, {rows}"),
+        (i == j, i, "row {:.15g} is compared with itself"),
+        (weight < 0, weight, "the weight {:g} is negative"),
+    ]
+    found = [(int(bad.argmax()), values, what) for bad, values, what in checks if bad.any()]
+    if found:
+        at, values, what = min(found, key=lambda fault: fault[0])
+        what = what.format(values[at])
+        raise FileFormatError(f"{table.place(at)}: {what}; correct or drop the row")
+
+
+def _is_row(values: np.ndarray[Any, Any], stop: int) -> np.ndarray[Any, Any]:
+    return (values >= 0) & (values < stop) & (np.floor(values) == values)
+
+
+_TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
+
+
+class Votes(NamedTuple):
+    """The comparisons in a file; what no column was named for is None.
+
+    Attributes
+    ----------
+    winner, loser : column of names
+        Text, without blanks around it, as pyarrow arrays.
+    tie : bool array of shape (n_votes,) or None
+        Whether neither won.
+    weight : float64 array of shape (n_votes,) or None
+        How often each counts.
+    covariates : dict of str to float64 array of shape (n_votes,), or None
+        By the names of their columns.
+    groups : column of names or None
+        Who compared.
+    time : array of shape (n_votes,) or None
+        float64, or text if it is not all numbers.
+    """
+
+    winner: Any
+    loser: Any
+    tie: NDArray[np.bool_] | None
+    weight: NDArray[np.float64] | None
+    covariates: dict[str, NDArray[np.float64]] | None
+    groups: Any
+    time: NDArray[Any] | None
+
+
+def read_votes(
+    source: str | os.PathLike[str] | IO[bytes],
+    *,
+    winner: str = "winner",
+    loser: str = "loser",
+    tie: str | None = None,
+    weight: str | None = None,
+    covariates: Sequence[str] = (),
+    groups: str | None = None,
+    time: str | None = None,
+) -> Votes:
+    """Read comparisons of named items; other columns are ignored.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        CSV with a header, or Parquet; "-" is standard input; gzip, bzip2 and xz are decompressed.
+    winner, loser : str
+        The columns of names.
+    tie : str, optional
+        The column that says whether neither won: 1, true or yes; 0, false or no.
+    weight : str, optional
+        The column of weights.
+    covariates : sequence of str
+        The columns of covariates, numbers.
+    groups, time : str, optional
+        The columns of voters and of times.
+
+    Returns
+    -------
+    Votes
+        In the file's order.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no comparison, a column is missing or named twice, a cell is empty or not what
+        its column holds, an item is compared with itself, or a weight is negative; the message
+        names the line (of Parquet the row, from 0).
+    FileAccessError
+        If the file cannot be opened.
+
+    Notes
+    -----
+    Costs O(n_votes). Memory holds the file and its columns.
+
+    Examples
+    --------
+    >>> import io
+    >>> votes = read_votes(io.BytesIO(b"winner,loser,tie\\nann,bob,0\\nbob,cid,1\\n"), tie="tie")
+    >>> votes.winner.to_pylist(), votes.tie
+    (['ann', 'bob'], array([False,  True]))
+    """
+    name, data = name_of(source), read_bytes(source)
+    content: CsvText | ParquetData
+    content = ParquetData(data, name) if is_parquet(data) else CsvText(data, name)
+    header = [cell.strip() for cell in content.first]
+    texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
+    numbers = [*covariates, *([] if weight is None else [weight])]
+    _check_columns(name, header, [*texts, *numbers])
+    table = content.table(header, numbers, texts, skip=True)
+    if len(table) == 0:
+        raise FileFormatError(f"{name}: no comparisons below the header")
+    table.check_numbers(numbers, "weights and covariates")
+    winners, losers = _names(table, winner), _names(table, loser)
+    return Votes(
+        winners,
+        _opponents(table, winners, losers),
+        None if tie is None else _flags(table, tie),
+        None if weight is None else _weights(table, weight),
+        {column: table.numbers(column) for column in covariates} or None,
+        None if groups is None else _names(table, groups),
+        None if time is None else _times(table, time),
+    )
+
+
+def _check_columns(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
+    if not any(header):
+        raise FileFormatError(f"{name}: the file is empty; its first line must name the columns")
+    unknown = [column for column in wanted if column not in header]
+    if unknown:
+        listed = ", ".join(map(repr, header))
+        remedy = "cells must be separated by commas" if len(header) == 1 else "name one of these"
+        raise FileFormatError(
+            f"{name}: no column {unknown[0]!r}; the columns are {listed}; {remedy}"
+        )
+    doubled = [column for column in wanted if wanted.count(column) + header.count(column) > 2]
+    if doubled:
+        raise FileFormatError(
+            f"{name}: column {doubled[0]!r} is there, or is asked for, twice; name each once"
+        )
+
+
+def _names(table: Table, column: str) -> Any:
+    """Return a column of names without blanks around them, as a pyarrow array."""
+    import pyarrow.compute as pc
+
+    return pc.utf8_trim_whitespace(table.texts(column))
+
+
+def _opponents(table: Table, winners: Any, losers: Any) -> Any:
+    """Return the losers, none of whom is the winner."""
+    import pyarrow.compute as pc
+
+    same = pc.equal(winners, losers).to_numpy()
+    if same.any():
+        row = int(same.argmax())
+        raise FileFormatError(
+            f"{table.place(row)}: {winners[row].as_py()!r} is compared with itself; correct or "
+            "drop the row"
+        )
+    return losers
+
+
+def _weights(table: Table, column: str) -> NDArray[np.float64]:
+    weight = table.numbers(column)
+    if (weight < 0).any():
+        row = int((weight < 0).argmax())
+        raise FileFormatError(
+            f"{table.place(row)}: the weight {weight[row]:g} is negative; correct or drop the row"
+        )
+    return weight
+
+
+def _flags(table: Table, column: str) -> NDArray[np.bool_]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = pc.utf8_lower(_names(table, column))
+    is_true, is_false = (
+        pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
+    )
+    known: NDArray[np.bool_] = is_true | is_false
+    if not known.all():
+        row = int((~known).argmax())
+        raise FileFormatError(
+            f"{table.place(row)}: column {column!r}: {cells[row].as_py()!r} does not say whether "
+            "it is a tie; write 1 or 0"
+        )
+    return np.asarray(is_true, dtype=bool)
+
+
+def _times(table: Table, column: str) -> NDArray[Any]:
+    cells = _names(table, column)
+    try:
+        return np.asarray(cells.cast("float64"))
+    except ValueError:
+        return np.array(cells.to_pylist(), dtype=str)

@@ -1,0 +1,168 @@
+"""Metrics that are means over queries of a value of each ranked list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank._docstrings import entries
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_number
+from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import (
+    ByQuery,
+    Judged,
+    RowArguments,
+    by_query,
+    check_rows,
+    mean_over_queries,
+    metric,
+)
+from pairrank.preferences.roles import OF_GAINS
+
+OF_LISTS = entries("""
+sample_weight : array-like of shape (n_rows,), optional
+    Weights, constant in each query: the query's weight in the mean.
+k : int, optional
+    The number of positions that count; None, or more than a query has: all.
+relevant_from : float, optional
+    The lowest label that is relevant; None: labels above 0 are.
+empty : float or "skip"
+    The value of a query without a relevant row, or "skip" to leave it out.
+""")
+OF_LISTS["Returns"] = """float or dict
+    A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out."""
+OF_LISTS["Raises"] = """PairrankError
+    If lengths differ, a value is not finite, weights vary within a query, or an option is out of
+    range."""
+OF_LISTS["Notes"] = "Costs O(m log m) for m rows."
+OF_LISTS["References"] = "McSherry & Najork 2008 for tied scores."
+
+NO_NEGATIVE = (
+    "gains need labels that are not negative; shift them, or use a metric of relevant rows or of "
+    "pairs, such as mean_average_precision or pairwise_accuracy"
+)
+
+
+class ListArguments(RowArguments, total=False):
+    """The arguments of all these metrics."""
+
+    empty: float | Literal["skip"]
+    per_query: bool
+
+
+class Lists(NamedTuple):
+    """The rows of each query, best first.
+
+    keys: negated scores, ascending within a query, (n_kept,); labels: (n_kept,); relevant: which
+    rows are; starts: where each query begins, (n_queries + 1,); longest: the rows of the longest
+    query; cutoff: the positions that count.
+    """
+
+    keys: FloatArray
+    labels: FloatArray
+    relevant: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    longest: int
+    cutoff: int
+
+    def sums(self, factors: FloatArray) -> FloatArray:
+        """Return each query's expected sum of factors over the positions of its relevant rows."""
+        from pairrank.compiled.gains import sums_over_positions
+
+        return sums_over_positions(self.keys, self.relevant.astype(float), self.starts, factors)
+
+
+def mean_of_lists(
+    value: Callable[[Lists], FloatArray],
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    gains: bool = False,
+    *,
+    empty: float | Literal["skip"] = 0.0,
+    per_query: bool = False,
+    **rows: Unpack[RowArguments],
+) -> Any:
+    """Return the mean over the queries of `value`, which is NaN for a query without relevant rows.
+
+    `gains` refuses negative labels.
+    """
+    if k is not None:
+        check_number(k, "k", integer=True)
+    if empty != "skip":
+        check_number(empty, "empty", inclusive=True)
+    check_relevant_from(relevant_from)
+    judged = check_rows(y_true, scores, rows, no_roles=OF_GAINS)
+    if gains and (judged.labels < 0).any():
+        row = int((judged.labels < 0).argmax())
+        raise PairrankError(f"y_true is {judged.labels[row]} in row {row}: {NO_NEGATIVE}")
+    queries = by_query(judged)
+    weights = _query_weights(judged, queries)
+    values = value(_best_first(judged, queries, k, relevant_from))
+    counted = np.ones(values.size, dtype=bool)
+    if empty == "skip":
+        counted = ~np.isnan(values)
+    else:
+        values[np.isnan(values)] = empty
+    return mean_over_queries(
+        queries.identifiers, values, counted, per_query=per_query, weights=weights,
+        nothing="no query has a relevant row",
+    )  # fmt: skip
+
+
+relevance_metric = metric(OF_LISTS, like=mean_of_lists)
+"""Completes a metric of relevant rows."""
+
+gain_metric = metric(
+    OF_LISTS,
+    entries("""
+y_true : array-like of shape (n_rows,)
+    Labels, not negative; 0 is irrelevant. They need not be whole numbers.
+"""),
+    like=mean_of_lists,
+)
+"""Completes a metric of gains."""
+
+
+def is_relevant(labels: FloatArray, relevant_from: float | None) -> NDArray[np.bool_]:
+    """Return which labels are at least `relevant_from`; None: which are above 0."""
+    return labels > 0 if relevant_from is None else labels >= relevant_from
+
+
+def check_relevant_from(relevant_from: Any) -> None:
+    """Raise a PairrankError where the lowest relevant label is not a number."""
+    if relevant_from is not None:
+        check_number(relevant_from, "relevant_from", low=-np.inf)
+
+
+def _best_first(judged: Judged, rows: ByQuery, k: int | None, relevant_from: float | None) -> Lists:
+    from pairrank.compiled.sorting import sorted_segments
+
+    keys, places = sorted_segments(-judged.scores[rows.order], rows.starts)
+    labels = judged.labels[rows.order][places].astype(np.float64)
+    longest = int(np.diff(rows.starts).max(initial=0))
+    cutoff = longest if k is None else min(int(k), longest)
+    return Lists(keys, labels, is_relevant(labels, relevant_from), rows.starts, longest, cutoff)
+
+
+def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray:
+    """Return the weight of each query; all its rows must have the same."""
+    if judged.weight is None:
+        return np.ones(rows.starts.size - 1)
+    weight = judged.weight[rows.order]
+    if weight.size == 0:
+        return np.ones(0)
+    first = weight[rows.starts[:-1]]
+    differs = weight != np.repeat(first, np.diff(rows.starts))
+    if differs.any():
+        row = int(rows.order[differs.argmax()])
+        raise PairrankError(
+            f"sample_weight is {judged.weight[row]} in row {row}, but other rows of its query "
+            "have another: a metric of ranked lists takes one weight per query"
+        )
+    return first

@@ -1,0 +1,382 @@
+"""RankRLS at all alphas from one eigendecomposition; scores of queries or pairs left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.model_selection.rls_equations import CentredRows, Equations
+
+_LARGEST = 20_000
+_ENTRIES = 1 << 22
+TIE_BITS = 36
+"""Scores that agree to 2^-36 of the largest of a query count as tied: the rest is rounding."""
+NOISE_BITS = 46
+LEAST_LEFT = 1e-6
+"""The smallest eigenvalue of (I - H)_qq at which 1 - H still has enough digits."""
+_PAIR_ENTRIES = 1 << 19
+_ALONE = 1e-10
+_NOISE = 2.0**-44
+"""A margin below this part of its terms is 0 up to rounding."""
+
+
+class Spectrum:
+    r"""The eigendecomposition of A'A or of A A', whichever is smaller, of some `Equations`.
+
+    With S the eigenvalues, the weights are U (S + alpha)^-1 U' A' b or A' V (S + alpha)^-1 V' b.
+    The quantities of equations q have one form in both, where F_q are their rows of A U or of V:
+
+    .. math:: H_{qq} = F_q D F_q', \quad (I - H)_{qq} = c I + F_q E F_q',
+        \quad b_q - (H b)_q = c \, b_q + F_q E \mu
+
+    where H = A (A'A + alpha)^-1 A'. In the first D = -E = (S + alpha)^-1, c = 1 and mu = U' A' b;
+    in the second D = S/(S + alpha), E = alpha/(S + alpha), c = 0 and mu = V' b, so that no digits
+    are lost where alpha is small beside S.
+
+    Costs O(m d min(m, d) + min(m, d)^3) time and O(min(m, d)^2) memory for m equations of d
+    features; the weights at each alpha then cost O(min(m, d)^2), and O(m d) where m < d. If both
+    sides of A are too long for a dense matrix, or products overflow, a PairrankError says so.
+    Airola et al. 2010, Eqs. 6 and 7.
+    """
+
+    def __init__(self, problem: Equations) -> None:
+        self.problem = problem
+        n_equations, n_features = problem.root.size, problem.n_features
+        self.is_dual = n_equations < n_features
+        if min(n_equations, n_features) > _LARGEST:
+            raise PairrankError(
+                f"{n_equations} rows or comparisons of {n_features} features are too many for an "
+                f"eigendecomposition (the fewer of both may be {_LARGEST}): choose RankRLS's alpha "
+                'by validation rows, or take regularization="iteration"'
+            )
+        self.base = 0.0 if self.is_dual else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.is_dual:
+                kernel = problem.kernel()
+                self.flat = kernel.diagonal() == 0
+                self.values, self.vectors = eigen(kernel)
+                self.moments = self.vectors.T @ problem.b
+            else:
+                self._gram, self._target = problem.gram(), problem.moments(problem.b)
+                self.values, self.vectors = eigen(self._gram)
+                self.moments = self.vectors.T @ self._target
+
+    def coefs(self, alphas: FloatArray) -> FloatArray:
+        """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
+        weights = _solved(self.values, self.vectors, self.moments, alphas)
+        if self.is_dual:
+            n_alphas, n_equations, n_targets = weights.shape
+            columns = weights.transpose(1, 0, 2).reshape(n_equations, n_alphas * n_targets)
+            spread = self.problem.moments(columns).reshape(-1, n_alphas, n_targets)
+            return np.ascontiguousarray(spread.transpose(1, 2, 0))
+        return np.ascontiguousarray(weights.transpose(0, 2, 1))
+
+    def shrinkage(self, alphas: FloatArray) -> FloatArray:
+        """Return the diagonal D at every alpha, (n_alphas, rank)."""
+        return (self.values if self.is_dual else 1.0) / (self.values + alphas[:, None])
+
+    def remainder(self, alphas: FloatArray) -> FloatArray:
+        """Return the diagonal E at every alpha, (n_alphas, rank)."""
+        return (alphas[:, None] if self.is_dual else -1.0) / (self.values + alphas[:, None])
+
+    def factors(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, F): whole queries; a long query in pieces where F must be computed.
+
+        Rows of A that are 0 give rows of F that are 0 where F is A U; see `flat` where it is V.
+        """
+        if self.is_dual:
+            yield slice(0, self.problem.root.size), self.vectors
+            return
+        for part, block in self.problem.blocks():
+            yield part, block @ self.vectors
+
+    def factor_of(self, query: int) -> FloatArray:
+        """Return F of one query, (its equations, rank)."""
+        if self.is_dual:
+            return self.vectors[self.problem.equations_of(query)]
+        return np.vstack([block @ self.vectors for _, block in self.problem.blocks(query)])
+
+    def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
+        """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
+
+        By an eigendecomposition of A'A less the query's part, O(d^3); or, if the other queries hold
+        almost nothing of some feature, from their rows, O(m d^2).
+        """
+        if np.diff(self.problem.query_start)[query] > self.values.size:
+            gram, target = self._gram.copy(), self._target.copy()
+            for part, block in self.problem.blocks(query):
+                gram -= block.T @ block
+                target -= block.T @ self.problem.b[part]
+            if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
+                values, vectors = eigen(gram)
+                return _solved(values, vectors, vectors.T @ target, alphas)
+        others = Spectrum(self.problem.without(self.problem.query_of == query))
+        return others.coefs(alphas).transpose(0, 2, 1)
+
+    def noise(self, F: FloatArray, root: FloatArray, alphas: FloatArray) -> FloatArray:
+        """Return the error of left-out scores of a query's rows F, (n_alphas, n_targets)."""
+        length = (np.linalg.norm(F, axis=1) / root).max(initial=0.0)
+        weights = self.shrinkage(alphas)[:, :, None] * self.moments
+        return 2.0**-NOISE_BITS * length * np.linalg.norm(weights, axis=1)
+
+
+def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
+    r"""Return the predictions for each query by the weights learnt from all others.
+
+    Leaving query q out leaves the other queries' centring and normalisation as they are, so that
+
+    .. math:: b_q - A_q w_{-q} = ((I - H)_{qq})^{-1} (b - H b)_q
+
+    is exact for any row weights. For rows these are centred scores, for comparisons margins, of
+    shape (n_alphas, n_equations, n_targets).
+
+    Costs O(m d min(m, d)) and, for each alpha, the sum over queries of m_q^2 min(m, d) + m_q^3;
+    O(m_q d^2 + d^3) for a query of more rows than there are features, every alpha included.
+    Pahikkala et al. 2009 have it for one graph; the block of a query with the 1/(2 n_q) of Airola
+    et al. 2010, Eq. 3, is worked out here.
+    """
+    problem = spectrum.problem
+    result = np.zeros((alphas.size, *problem.b.shape))
+    starts, sizes = problem.query_start, np.diff(problem.query_start)
+    noise = np.zeros((alphas.size, sizes.size, problem.b.shape[1]))
+    handled = np.zeros(sizes.size, dtype=bool)
+    for part, factor in spectrum.factors():
+        within = np.flatnonzero((starts[:-1] >= part.start) & (starts[1:] <= part.stop))
+        for query in within[sizes[within] <= factor.shape[1]]:
+            rows = problem.equations_of(query)
+            F = factor[rows.start - part.start : rows.stop - part.start]
+            try:
+                found = _without_block(spectrum, F, problem.b[rows], alphas)
+            except np.linalg.LinAlgError:
+                raise PairrankError(
+                    f"left-out scores cannot be computed in float64 at alpha = {alphas.min():g}: "
+                    "leave out such small alphas, or scale the features"
+                ) from None
+            if found is not None:
+                (result[:, rows], grown), handled[query] = found, True
+                off = spectrum.noise(F, problem.root[rows], alphas)
+                noise[:, query] = np.maximum(1.0, grown / 64)[:, None] * off
+    for query in np.flatnonzero(~handled).tolist():
+        weights = spectrum.coefs_without(query, alphas)
+        for part, block in problem.blocks(query):
+            result[:, part] = block @ weights
+            off = np.abs(block / problem.root[part, None]) @ np.abs(weights)
+            noise[:, query] = np.maximum(noise[:, query], 2.0**-NOISE_BITS * off.max(axis=1))
+    if spectrum.is_dual:
+        result[:, spectrum.flat] = 0.0
+    result /= problem.root[:, None]
+    for scores, off in zip(result, noise, strict=True):
+        _round(scores, starts, off)
+    return result
+
+
+def _without_block(
+    spectrum: Spectrum, F: FloatArray, b: FloatArray, alphas: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each.
+
+    Also return the factor that rounding grows by: the norm of the inverse of (I - H)_qq, at least
+    1. None where a feature is learnt from this query almost alone: 1 - H has then lost its digits.
+    """
+    if not spectrum.is_dual:
+        weighted = F * spectrum.remainder(alphas.min(keepdims=True))
+        left = np.linalg.eigvalsh(np.eye(b.shape[0]) + weighted @ F.T)
+        if left[0] < LEAST_LEFT:
+            return None
+    result, grown = np.empty((alphas.size, *b.shape)), np.empty(alphas.size)
+    step = max(1, _ENTRIES // max(F.size, b.shape[0] ** 2))
+    for start in range(0, alphas.size, step):
+        some = alphas[start : start + step]
+        weighted = F * spectrum.remainder(some)[:, None, :]
+        left = weighted @ F.T
+        left += spectrum.base * np.eye(b.shape[0])
+        residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
+        lowest = np.linalg.eigvalsh(left)[:, 0]
+        others = spectrum.moments - F.T @ residual
+        result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
+        grown[start : start + step] = 1.0 / lowest.clip(2.0**-NOISE_BITS, 1.0)
+    return result, grown
+
+
+def _round(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> None:
+    """Round a query's scores to `TIE_BITS` bits of the largest, and to `noise`: ties are equal."""
+    largest = np.maximum.reduceat(np.abs(scores), starts[:-1], axis=0)
+    unit = np.maximum(np.ldexp(largest, -TIE_BITS), noise)
+    unit = np.ldexp(1.0, np.frexp(np.where(unit > 0, unit, 1.0))[1])
+    unit = np.repeat(unit, np.diff(starts), axis=0)
+    scores /= unit
+    np.rint(scores, out=scores)
+    scores *= unit
+
+
+def _solved(
+    values: FloatArray, vectors: FloatArray, target: FloatArray, alphas: FloatArray
+) -> FloatArray:
+    """Return vectors (values + alpha)^-1 target at every alpha, (n_alphas, rows, n_targets)."""
+    return vectors @ (target / (values + alphas[:, None])[:, :, None])
+
+
+def eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues, 0 where they are rounding, and eigenvectors of a semidefinite matrix.
+
+    With an alpha far below the largest eigenvalue, rounding would not act as 0.
+    """
+    if not np.isfinite(matrix).all():
+        raise PairrankError("products of features overflow: scale the features down")
+    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+    noise = values.size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
+    return np.where(values > noise, values, 0.0), vectors
+
+
+def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
+    r"""Return the share of pairs of rows in the right order by weights learnt without both rows.
+
+    The residuals e of rows i, j of a query, by the weights (and the query's mean) learnt without
+    both, solve a system of two equations:
+
+    .. math:: (I - u u' - H)_{ij,ij} \, e = (b - H b)_{ij}
+
+    with u the query's unit vector, sqrt(v_i / n_q). The margin is (y_i - y_j) less the difference
+    of e / sqrt(v). A query of two rows is left out as a whole. Pairs of equal labels do not count,
+    a margin that is 0 up to rounding counts half, and a pair weighs the product of its rows'
+    weights. The result has shape (n_alphas, n_targets), with NaN for a target without unequal
+    labels. A warning says if digits are lost, because only two rows have a feature of large scale.
+
+    Costs O(m_q^2 min(m, d)) for each query and alpha, and O(m_q min(m, d)) memory: for small data.
+    Pahikkala et al. 2009, leave-pair-out.
+    """
+    problem = spectrum.problem
+    assert isinstance(problem, CentredRows)
+    wide = _Wide.of(problem) if spectrum.is_dual else None
+    moments = spectrum.moments if wide is None else wide.moments
+    right, total = np.zeros((alphas.size, problem.b.shape[1])), np.zeros(problem.b.shape[1])
+    least = 1.0
+    for query in range(problem.query_start.size - 1):
+        rows = problem.equations_of(query)
+        y, b, root = problem.y[rows], problem.b[rows], problem.root[rows]
+        total += [_pair_weight(labels, root**2) for labels in y.T]
+        unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
+        F = spectrum.factor_of(query) if wide is None else wide.vectors[rows]
+        for place, alpha in enumerate(alphas):
+            if wide is None:
+                base, middle, of_unit = 1.0, -1.0 / (spectrum.values + alpha), 1.0
+            else:
+                base, middle = 0.0, alpha / (wide.values + alpha)
+                of_unit = alpha / (wide.shift + alpha)
+            scaled, less = F * middle, np.sqrt(of_unit) * unit
+            residual = base * b + scaled @ moments
+            diagonal = base + np.einsum("ik,ik->i", scaled, F) - less**2
+            more, kept = _right_weight((scaled, F, less), diagonal, residual, y, root)
+            right[place] += more
+            least = min(least, kept)
+    if least < _ALONE:
+        warnings.warn(
+            f"two rows hold almost all of some feature (the others have {least:.0e} of it), so "
+            "that digits are lost where the two are left out: scale the features, or raise the "
+            "smallest alpha",
+            PairrankWarning,
+            stacklevel=2,
+        )
+    with np.errstate(invalid="ignore"):
+        return right / total
+
+
+def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
+    """Return the margin of each comparison by the weights learnt from all others.
+
+    The shape is (n_alphas, n_equations). Costs O(n_pairs min(n_pairs, d)) per alpha. If almost only
+    one comparison has some feature, 1 - H has lost its digits; that comparison then gets its own
+    eigendecomposition.
+    """
+    problem = spectrum.problem
+    result = np.empty((alphas.size, problem.root.size))
+    alone = np.zeros(problem.root.size, dtype=bool)
+    shrink, remain = spectrum.shrinkage(alphas), spectrum.remainder(alphas)
+    for part, F in spectrum.factors():
+        squares = np.square(F).T
+        own = problem.b[part, 0] * (shrink @ squares)
+        left = spectrum.base + remain @ squares
+        alone[part] = (left < LEAST_LEFT).any(axis=0) & (spectrum.base > 0)
+        left[:, alone[part]] = 1.0
+        result[:, part] = ((shrink * spectrum.moments[:, 0]) @ F.T - own) / left
+    for equation in np.flatnonzero(alone).tolist():
+        left_out = np.arange(alone.size) == equation
+        row = next(problem.without(~left_out).blocks())[1]
+        result[:, equation] = Spectrum(problem.without(left_out)).coefs(alphas)[:, 0] @ row[0]
+    return result / problem.root
+
+
+class _Wide(NamedTuple):
+    """The eigendecomposition of A A' + c U U', with the queries' unit vectors u as columns of U.
+
+    The u are eigenvectors of A A' of the value 0. With S the eigenvalues, I - u u' - H of a query
+    is V alpha/(S + alpha) V' less alpha/(c + alpha) u u'. Both terms are as small as their
+    difference where alpha is small, so no digits are lost.
+    """
+
+    shift: float
+    values: FloatArray
+    vectors: FloatArray
+    moments: FloatArray
+
+    @classmethod
+    def of(cls, problem: CentredRows) -> _Wide:
+        """Decompose; O(m^2 d + m^3)."""
+        kernel = problem.kernel()
+        shift = float(kernel.trace()) / problem.root.size or 1.0
+        for query in np.flatnonzero(np.diff(problem.query_start) > 2).tolist():
+            rows = problem.equations_of(query)
+            unit = problem.root[rows] / np.linalg.norm(problem.root[rows])
+            kernel[rows, rows] += shift * np.outer(unit, unit)
+        values, vectors = eigen(kernel)
+        return cls(shift, values, vectors, vectors.T @ problem.b)
+
+
+def _right_weight(
+    parts: tuple[FloatArray, FloatArray, FloatArray],
+    diagonal: FloatArray,
+    residual: FloatArray,
+    y: FloatArray,
+    root: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Return the weight of one query's pairs in the right order at one alpha, for each target.
+
+    `parts` are (G, F, l): the matrix M = I - u u' - H has the entries of G F' - l l' beside its
+    diagonal. Also return the least smaller eigenvalue of M_ij,ij, about, relative to M's largest
+    entry.
+    """
+    scaled, F, less = parts
+    result, least, weight = np.zeros(y.shape[1]), 1.0, root**2
+    step = max(1, _PAIR_ENTRIES // root.size)
+    for first in range(0, root.size, step):
+        rows = slice(first, first + step)
+        own = diagonal[rows, None]
+        M = scaled[rows] @ F.T - np.outer(less[rows], less)
+        determinant = own * diagonal - M**2
+        kept = (determinant / (own + diagonal) / diagonal.max()).clip(1e-300)
+        for target, (r, labels) in enumerate(zip(residual.T, y.T, strict=True)):
+            difference = labels[rows, None] - labels
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                e_i = (diagonal * r[rows, None] - M * r) / determinant / root[rows, None]
+                e_j = (own * r - M * r[rows, None]) / determinant / root
+                margin = difference - (e_i - e_j)
+                noise = _NOISE / kept * (np.abs(difference) + np.abs(e_i) + np.abs(e_j))
+            credit = np.where(np.abs(margin) > noise, margin > 0.0, 0.5)
+            counts = difference > 0.0
+            result[target] += weight[rows] @ np.where(counts, credit, 0.0) @ weight
+            least = min(least, kept[counts].min(initial=1.0))
+    return result, float(least)
+
+
+def _pair_weight(labels: FloatArray, weight: FloatArray) -> float:
+    """Return the weight of the pairs of unequal labels."""
+    levels = np.unique(labels, return_inverse=True)[1]
+    of_level = np.bincount(levels, weight)
+    return float(of_level @ (np.cumsum(of_level) - of_level))

@@ -1,0 +1,134 @@
+"""Calibration: drawn pairs are preferences, all of them or uniform; bins hold what they should."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from definitions import preferences_of
+from pairrank import RankNCG, RankNCGCV, RankSVM
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.plotting.calibration import calibration_of, draw_pairs
+from pairrank.preferences import Levels, OrderGraph
+from pairrank.report import pair_calibration
+
+GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 2), (0, 3)])]
+
+
+def listed(y, qid, graph, winner, loser):
+    """Return {(i, j): weight} of all preferences of positive weight, by the definition."""
+    kept = (winner > 0) | (loser > 0)
+    places = np.flatnonzero(kept).tolist()
+    found = {}
+    for i, j, *_ in preferences_of(y[kept].tolist(), qid[kept].tolist(), graph):
+        weight = winner[places[i]] * loser[places[j]]
+        if weight > 0:
+            found[places[i], places[j]] = weight
+    return found
+
+
+def problems():
+    return st.tuples(
+        st.lists(
+            st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
+            min_size=2,
+            max_size=25,
+        ),
+        st.sampled_from(GRAPHS),
+    )
+
+
+@given(problems())
+@pytest.mark.filterwarnings("ignore:the order graph names labels")
+def test_all_pairs_are_the_preferences(problem):
+    rows, graph = problem
+    y, qid, winner, loser = np.array(rows).T
+    levels = Levels.build(
+        y, qid, graph=graph, winner_weight=winner.astype(float), loser_weight=loser.astype(float)
+    )
+    drawn = draw_pairs(levels, 10_000, np.random.default_rng(0))
+    found = {
+        (i, j): weight
+        for i, j, weight in zip(
+            drawn.winner.tolist(), drawn.loser.tolist(), drawn.weight.tolist(), strict=True
+        )
+        if weight
+    }
+    assert not drawn.is_sample
+    assert found == listed(y, qid, graph, winner, loser)
+    assert len(found) == levels.n_pairs
+
+
+def test_samples_are_uniform():
+    y, qid = np.array([0, 1, 2, 1, 0, 2, 2]), np.array([0, 0, 0, 1, 1, 1, 1])
+    levels = Levels.build(y, qid)
+    n_drawn = 200 * levels.n_pairs
+    few = Levels.build(np.repeat(y, 40), np.repeat(qid, 40))
+    drawn = draw_pairs(few, n_drawn, np.random.default_rng(0))
+    assert drawn.is_sample
+    counts = Counter(zip((drawn.winner // 40).tolist(), (drawn.loser // 40).tolist(), strict=True))
+    assert counts.keys() == listed(y, qid, "full", np.ones(7), np.ones(7)).keys()
+    # Binomial counts of mean 200: six standard deviations are less than 6 sqrt(200).
+    assert max(abs(count - 200) for count in counts.values()) < 6 * 200**0.5
+
+
+def by_definition(outcomes, probabilities, n_bins):
+    """Return predicted, observed and counts of each bin that is not empty."""
+    found = []
+    for number in range(n_bins):
+        low, high = 0.5 + number / (2 * n_bins), 0.5 + (number + 1) / (2 * n_bins)
+        inside = []
+        for outcome, probability in zip(outcomes, probabilities, strict=True):
+            sure, won = probability, outcome
+            if probability < 0.5:
+                sure, won = 1 - probability, 1 - outcome
+            if probability == 0.5:
+                won = 0.5
+            if low <= sure < high or (number == n_bins - 1 and sure == 1):
+                inside.append((sure, won))
+        if inside:
+            found.append((*np.mean(inside, axis=0), len(inside)))
+    return np.array(found).T
+
+
+def test_bins_are_those_of_the_definition():
+    generator = np.random.default_rng(0)
+    probabilities = generator.integers(0, 65, 300) / 64
+    outcomes = generator.integers(0, 3, 300) / 2
+    for n_bins in (1, 2, 8):
+        found = calibration_of(outcomes, probabilities, n_bins)
+        predicted, observed, n_pairs = by_definition(outcomes, probabilities, n_bins)
+        np.testing.assert_allclose(found.predicted, predicted, rtol=1e-14)
+        np.testing.assert_allclose(found.observed, observed, rtol=1e-14)
+        assert found.n_pairs.tolist() == n_pairs.tolist()
+
+
+def test_a_rankers_calibration_is_that_of_its_probabilities():
+    generator = np.random.default_rng(1)
+    X, y = generator.normal(size=(40, 3)), generator.integers(0, 3, 40)
+    for loss in ("logistic", "probit"):
+        ranker = RankNCG(loss=loss).fit(X, y)
+        i, j = np.nonzero(y[:, None] > y[None, :])
+        expected = calibration_of(np.ones(i.size), ranker.predict_pair_proba(X[i], X[j]))
+        found = pair_calibration(ranker, X, y)
+        np.testing.assert_allclose(found.predicted, expected.predicted, rtol=1e-9)
+        np.testing.assert_allclose(found.observed, expected.observed, rtol=1e-12)
+        assert not found.is_sample
+        assert pair_calibration(ranker, X, y, max_pairs=50).is_sample
+
+
+def test_searches_are_taken_and_other_rankers_refused():
+    X, y = np.arange(12.0)[:, None], [0, 1] * 6
+    assert pair_calibration(RankNCGCV([1.0], cv=2).fit(X, y), X, y).n_pairs.sum() == 36
+    with pytest.raises(PairrankError, match="predicts no probabilities"):
+        pair_calibration(RankSVM().fit(X, y), X, y)
+    with pytest.raises(NoPairsError):
+        pair_calibration(RankNCG().fit(X, y), X, np.ones(12))
+    with pytest.raises(PairrankError, match="n_bins"):
+        pair_calibration(RankNCG().fit(X, y), X, y, n_bins=0)
+    with pytest.raises(PairrankError, match="numbers from 0 to 1"):
+        calibration_of([1.0], [1.5])

@@ -1,0 +1,378 @@
+"""The command line inside: derived options, remembered columns, progress, Ctrl-C, own faults."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.linalg import LinAlgError
+
+from cli_rows import make_rows
+from cli_runs import PLAIN, invoke, misused, refused, run
+from pairrank import RankSVM
+from pairrank.cli import _progress, _rows, files, predict, train
+from pairrank.cli._columns import recalled
+from pairrank.cli._commands import _NOT_OFFERED, options_of
+from pairrank.cli._models import MODELS, Model, flag_of
+from pairrank.cli._progress import Progress, Stopwatch, compiling_announced
+from pairrank.comparison import KNOWN
+from pairrank.estimators.model_files import load_model, read_ranker, save_model
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io import write_rows, write_svmlight
+from pairrank.io.model_file import read_model, write_model
+from pairrank.preferences import Levels
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("inner")
+    write_svmlight(home / "rows.txt", make_rows(0))
+    write_rows(home / "rows.parquet", make_rows(0))
+    run("train", home / "rows.txt", "-o", home / "model", "-q")
+    return home
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_every_parameter_of_a_model_is_an_option(name):
+    parameters = inspect.signature(MODELS[name].type).parameters
+    assert MODELS[name].strength in parameters
+    assert len(MODELS[name].values()) > 5
+    assert all(value > 0 for value in MODELS[name].values())
+    offered = [option.name for option in options_of(MODELS[name])]
+    own = [param for param in offered if "__" not in param]
+    assert own == [param for param in parameters if param not in _NOT_OFFERED]
+    shown = run("train", "--help", "--model", name).stdout
+    assert {flag_of(param) for param in offered} <= set(re.sub("[│|]", " ", shown).split())
+
+
+class Newcomer(RankSVM):
+    """A ranker with a parameter that the command line has never heard of.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss.
+    flavour : "sweet" or "sour", default "sweet"
+        How ``it`` tastes. Not more.
+    size : int or "any", default "any"
+        How large.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        flavour: Literal["sweet", "sour"] | None = "sweet",
+        size: int | Literal["any"] = "any",
+        hidden: Any = None,
+    ) -> None:
+        super().__init__(C)
+        self.flavour = flavour
+        self.size = size
+        self.hidden = hidden
+
+
+def test_a_new_parameter_needs_no_code_here(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(Model, "type", property(lambda self: Newcomer))
+    entry = Model("Newcomer", "C", "model_selection.path:PAPER_VALUES")
+    monkeypatch.setitem(MODELS, "newcomer", entry)
+    text = run("train", "--help", "--model", "newcomer").stdout
+    shown = " ".join(re.sub("[│|╭╮╰╯─]", " ", text).split())
+    assert "--flavour sweet sour none How it tastes. [default: sweet]" in shown
+    assert "--size INTEGER any How large. [default: any]" in shown
+    assert "--hidden" not in shown
+    fitted = []
+
+    def fit(self, *_, **__):
+        fitted.append((self.flavour, self.size))
+        raise PairrankError("enough")
+
+    monkeypatch.setattr(Newcomer, "fit", fit)
+    command = ["train", folder / "rows.txt", "-o", tmp_path / "m", "--model", "newcomer"]
+    refused(*command, "--flavour", "sour", "--size", 7)
+    refused(*command, "--flavour", "none")
+    assert fitted == [("sour", 7), (None, "any")]
+    assert "'salty' is not one of sweet, sour, none." in misused(*command, "--flavour", "salty")
+    assert "'7.5' is not a whole number or one of any." in misused(*command, "--size", "7.5")
+
+
+def test_preferences_are_built_once(folder, tmp_path, monkeypatch):
+    built, build = [], Levels.build
+    monkeypatch.setattr(Levels, "build", lambda *a, **k: built.append(1) or build(*a, **k))
+    run("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
+    assert len(built) == 1
+
+
+def test_every_known_model_is_in_the_help_of_compare():
+    shown = run("compare", "--help").stdout
+    assert all(name in shown for name in KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("given", "pairs", "wanted"),
+    [
+        ({}, False, {"label": "l", "qid": "q", "winner_weight": "w"}),
+        ({"label": "m"}, False, {"label": "m", "qid": "q", "winner_weight": "w"}),
+        ({"qid": ""}, False, {"label": "l", "qid": "", "winner_weight": "w"}),
+        ({"time": "t", "event": "e"}, False, {"qid": "q", "time": "t", "event": "e"}),
+        ({}, True, {"qid": "q", "winner_weight": "w"}),
+    ],
+)
+def test_what_is_given_replaces_what_is_remembered(given, pairs, wanted):
+    asked = {"label": None, "qid": None, "winner_weight": None, "time": None, **given}
+    found = recalled(asked, {"label": "l", "qid": "q", "winner_weight": "w"}, pairs=pairs)
+    assert {role: column for role, column in found.items() if column is not None} == wanted
+
+
+def test_weights_of_winners_replace_remembered_times():
+    asked = {"label": None, "time": None, "event": None, "winner_weight": "w"}
+    found = recalled(asked, {"time": "t", "event": "e", "qid": "q"}, pairs=False)
+    assert found == {**asked, "qid": "q"}
+
+
+def test_a_model_file_keeps_columns_and_refuses_damaged_ones(tmp_path):
+    ranker = RankSVM().fit([[0.0], [1.0]], [0, 1])
+    save_model(ranker, tmp_path / "m", columns={"label": "grade", "qid": "query"})
+    assert read_ranker(tmp_path / "m").columns == {"label": "grade", "qid": "query"}
+    ranker.save(tmp_path / "none")
+    assert read_ranker(tmp_path / "none").columns == {}
+    record = read_model(tmp_path / "m")
+    for part, bad in (("columns", []), ("columns", {"qid": 3}), ("zero_based", 1)):
+        write_model(tmp_path / "m", record._replace(info={**record.info, part: bad}))
+        with pytest.raises(FileFormatError, match="its columns are of a wrong type"):
+            load_model(tmp_path / "m")
+
+
+def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
+    (tmp_path / "a.txt").write_text("2 0:3 2:1\n1 1:2\n0 0:1 1:4\n")
+    (tmp_path / "b.txt").write_text("1 1:2\n0 2:1\n")  # auto alone would read features 0 and 1
+    run("train", tmp_path / "a.txt", "-o", tmp_path / "m", "-q", "--valid", tmp_path / "b.txt")
+    assert read_ranker(tmp_path / "m").zero_based is True
+    coef = load_model(tmp_path / "m").coef_
+    shown = run("predict", tmp_path / "m", tmp_path / "b.txt").stdout.split()
+    assert [float(line) for line in shown] == pytest.approx([2 * coef[1], coef[2]])
+    assert read_ranker(folder / "model").zero_based is False
+    said = refused("predict", folder / "model", tmp_path / "a.txt")
+    assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Make rich take standard error for a terminal."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    line = Progress("reading rows.txt", quiet=True)
+    assert line.text == "reading rows.txt  0 s"
+    now[0] = 3.0
+    line.read(2_000_000, 8_000_000, 1234)
+    assert line.text == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows  3 s"
+    line.read(4_000_000, 0, 0)
+    assert line.text == "reading rows.txt  4.0 MB  3 s"
+
+
+def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
+    clock = [10.0]
+    monkeypatch.setattr(_progress.time, "perf_counter", lambda: clock[0])
+    watch = Stopwatch()
+    clock[0] = 15.0
+    watch.on("reading")
+    clock[0] = 35.0
+    watch.on("fitting")
+    assert watch.seconds == {"seconds reading": 5.0, "seconds fitting": 20.0}
+
+
+def test_functions_that_a_process_compiles_are_counted():
+    from pairrank.compiled._jit import compiled, n_compiled
+
+    before = n_compiled()
+    assert compiled(count_up)(1) == 2
+    assert n_compiled() - before in (0, 1)  # 0 where an earlier run has left it in the cache
+
+
+def count_up(n):
+    return n + 1
+
+
+def test_compiling_is_announced_once_inside_the_context_only(terminal, monkeypatch):
+    counted, said = [0], []
+    monkeypatch.setattr(_progress, "_n_compiled", lambda: counted[0])
+    monkeypatch.setattr(_progress, "_PER_SECOND", 1000)
+    with compiling_announced(said.append):
+        counted[0] = 3
+        while not said:
+            time.sleep(0.001)
+        counted[0] = 5
+        time.sleep(0.01)
+    counted[0] = 7
+    time.sleep(0.01)
+    assert [line[:9] for line in said] == ["compiling"]
+
+
+def test_nothing_is_announced_where_nothing_is_compiled(terminal):
+    said = []
+    with compiling_announced(said.append):
+        pass
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["rows.txt", "--tol", "1e-12"],
+        ["rows.txt", "--model", "rankrls", "--solver", "cg", "--tol", "1e-14"],
+        ["rows.txt", "--model", "rankrls", "--regularization", "iteration"],
+        ["rows.txt", "--model", "mprank", "--n", "1"],
+        ["rows.txt", "--model", "hull"],
+        ["rows.parquet", "--stream", "--label", "label", "--qid", "qid", "--model", "rankncg",
+         "--solver", "ncg", "--tol", "1e-12"],
+    ],
+)  # fmt: skip
+def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, options):
+    least = 0 if "--stream" in options else 2  # a fit on blocks starts at a sample's optimum
+
+    class Impatient(train.Progress):
+        def __call__(self, step):
+            if step.n_iter >= least:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "Progress", Impatient)
+    monkeypatch.chdir(folder)
+    done = run("train", *options, "-o", tmp_path / "m", "-q", code=130)
+    assert done.stderr.splitlines() == [
+        f"pairrank: warning: interrupted: {tmp_path / 'm'} holds the best weights so far."
+    ]
+    model = load_model(tmp_path / "m")
+    assert model.status_ == "interrupted"
+    assert np.any(model.coef_ != 0)
+
+
+def test_control_c_in_the_first_pass_of_a_stream_writes_nothing(folder, tmp_path, monkeypatch):
+    def interrupted(self, reading):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train.Progress, "reading", interrupted)
+    names = ["--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
+    done = run("train", folder / "rows.parquet", "--stream", *names, code=130)
+    assert "interrupted; nothing was written" in done.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_files_larger_than_the_memory_need_the_option(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_rows, "memory_bytes", lambda: 1000)
+    data = [folder / "rows.parquet", "--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
+    assert "larger than the memory: read it with --stream" in misused("train", *data, "-q")
+    run("train", *data, "-q", "--stream")
+
+
+IMPATIENT = """
+import signal, sys
+
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            exec("signal.raise_signal(signal.SIGINT)")
+
+module = sys.argv.pop(1)
+sys.meta_path.insert(0, Impatient())
+from pairrank.cli import main
+main()
+"""
+"""The command line, with a Ctrl-C when the module named first is looked for.
+
+It comes through an `exec` of text, after which Python kills itself by the signal unless it is told
+not to.
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
+@pytest.mark.parametrize(("module", "lines"), [("typer", 0), ("numba", 1)])
+def test_control_c_while_loading_is_quiet(folder, tmp_path, module, lines):
+    command = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-c", IMPATIENT, module, *command],
+        capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 130
+    assert len(done.stderr.splitlines()) == lines, done.stderr
+    assert done.stdout == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+class Finaliser:
+    """Raises a KeyboardInterrupt where Python can only drop it."""
+
+    def __del__(self):
+        raise KeyboardInterrupt
+
+
+def dropped(*_):
+    """Run on after a Ctrl-C that Python has dropped."""
+    Finaliser()
+    for _ in range(600):
+        time.sleep(0.1)
+
+
+def renamed(*_):
+    """Report a Ctrl-C by another name."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        raise ImportError("a library could not be loaded") from None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
+@pytest.mark.parametrize("load", [dropped, renamed])
+def test_a_control_c_that_is_dropped_or_renamed_is_one(folder, monkeypatch, load):
+    monkeypatch.setattr(files, "load_rows", load)
+    result = invoke(["info", folder / "rows.txt"])
+    assert result.exit_code == 130
+    assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
+
+
+def test_what_fails_for_a_dropped_control_c_is_no_fault_of_ours(folder, monkeypatch):
+    def load(*_):
+        Finaliser()
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(files, "load_rows", load)
+    monkeypatch.setattr("pairrank.cli._process.interrupt_main", lambda: None)
+    result = invoke(["info", folder / "rows.txt"])
+    assert result.exit_code == 130
+    assert "fault" not in result.stderr
+
+
+def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):
+    def fails(path):
+        raise TypeError("unforeseen")
+
+    monkeypatch.setattr(predict, "Ranker", fails)
+    arguments = ["predict", folder / "model", folder / "rows.txt"]
+    result = invoke(arguments)
+    assert result.exit_code == 1
+    assert "a fault in pairrank, TypeError: unforeseen" in result.stderr
+    monkeypatch.setenv("PAIRRANK_DEBUG", "1")
+    with pytest.raises(TypeError):
+        invoke(arguments)
+
+
+def test_an_error_of_numpy_becomes_a_sentence(folder, monkeypatch):
+    def fails(*_):
+        raise LinAlgError("1-th leading minor of the array is not positive definite")
+
+    monkeypatch.setattr(files, "load_rows", fails)
+    said = refused("info", folder / "rows.txt")
+    assert "leading minor" not in said
+    assert "subtract each feature's mean" in said

@@ -1,0 +1,272 @@
+"""Metrics inside: tests of two models, log-loss by passes, costs that are losses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import permutation_test
+from sklearn import config_context
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import cross_val_score
+
+from definitions import preferences_of
+from pairrank import GreedyRankRLS, OrderGraph, QueryKFold, RankSVM, metrics
+from pairrank import model_selection as selection
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.losses import Hinge, SquaredHinge, Tube
+from pairrank.metrics import (
+    hinge_rank_cost,
+    likelihood,
+    m1d,
+    msd,
+    ndcg_score,
+    pairwise_log_loss,
+    tube_cost,
+)
+from pairrank.metrics._names import METRICS, Metric
+from pairrank.metrics.tables import EXACT_UP_TO, compare_values
+from pairrank.model_selection import rls_greedy
+from pairrank.model_selection.score_map import ScoreMap
+from pairrank.pair_sums import bind, query_costs
+from pairrank.preferences import Differences, Levels
+
+
+def made(n_queries, seed=0, size=6):
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), size)
+    y = rng.integers(0, 3, qid.size)
+    y[::size], y[1::size] = 0, 2
+    return y, y + rng.normal(size=qid.size), y + 3 * rng.normal(size=qid.size), qid
+
+
+def slow_p_value(differences):
+    """Return the share of sign patterns with a sum as large as the observed, in whole numbers."""
+    observed = abs(sum(differences))
+    sums = [
+        abs(sum(sign * each for sign, each in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    return sum(each >= observed for each in sums) / len(sums)
+
+
+def compared(differences, n_resamples=99, seed=0):
+    differences = np.asarray(differences, dtype=float)
+    return compare_values(differences, np.zeros(differences.size), n_resamples, 0.95, seed)
+
+
+@given(tenths=st.lists(st.integers(-5, 5), min_size=2, max_size=9))
+def test_the_p_value_of_few_queries_counts_every_swap(tenths):
+    found = compared(np.array(tenths) / 10)
+    assert found.exact
+    assert found.p_value == slow_p_value(tenths)
+    assert found.difference == pytest.approx(np.mean(tenths) / 10, abs=1e-15)
+
+
+def test_a_sampled_p_value_is_near_the_exact_one():
+    differences = np.random.default_rng(3).normal(0.15, 1, EXACT_UP_TO)
+    exact = compared(differences)
+    wanted = permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=2**EXACT_UP_TO
+    ).pvalue
+    assert exact.exact
+    assert exact.p_value == wanted
+    sampled = compared([*differences, 1e-9], n_resamples=20_000)
+    assert not sampled.exact
+    six_deviations = 6 * math.sqrt(wanted * (1 - wanted) / 20_000)
+    assert sampled.p_value == pytest.approx(wanted, abs=six_deviations)
+
+
+def test_one_that_is_always_better_has_the_least_p_value():
+    assert compared(np.ones(10)).p_value == 2 / 2**10
+    found = compared(np.ones(100), n_resamples=999)
+    assert found.p_value == 1 / 1000
+    assert (found.low, found.difference, found.high) == (1.0, 1.0, 1.0)
+    assert compared(np.zeros(50)).p_value == 1.0
+
+
+def test_the_interval_is_that_of_means_of_drawn_queries():
+    differences = np.random.default_rng(1).normal(0.2, 1, 400)
+    found = compared(differences, n_resamples=4000)
+    error = differences.std() / 20
+    assert found.low == pytest.approx(differences.mean() - 1.96 * error, abs=0.15 * error)
+    assert found.high == pytest.approx(differences.mean() + 1.96 * error, abs=0.15 * error)
+
+
+def test_blocks_of_swaps_change_nothing(monkeypatch):
+    from pairrank.metrics import tables
+
+    differences = np.random.default_rng(2).normal(0.1, 1, 40)
+    whole = compared(differences, n_resamples=500)
+    monkeypatch.setattr(tables, "_NUMBERS_A_BLOCK", 40 * 7)
+    assert compared(differences, n_resamples=500) == whole
+
+
+def test_two_models_are_compared_over_the_queries_of_both():
+    y, s, t, qid = made(30)
+    y[qid == 4] = 1
+    found = metrics.compare_scores(y, s, t, "auc", qid=qid, n_resamples=200)
+    both = [metrics.evaluate(y, x, "auc", qid=qid, per_query=True)["auc"] for x in (s, t)]
+    counted = ~np.isnan(both[0])
+    assert found.n_queries == counted.sum() < 30
+    assert found.mean == pytest.approx(both[0][counted].mean())
+    assert found.other_mean == pytest.approx(both[1][counted].mean())
+    assert found.difference == pytest.approx(found.mean - found.other_mean)
+    assert found.low < found.difference < found.high
+    assert found == compare_values(*both, 200, 0.95, 0)
+    swapped = metrics.compare_scores(y, t, s, "auc", qid=qid, n_resamples=200)
+    assert swapped.difference == -found.difference
+    assert metrics.compare_scores(y, s, t, "auc", qid=qid, n_resamples=200) == found
+    other = metrics.compare_scores(y, s, t, "auc", qid=qid, n_resamples=200, random_state=1)
+    assert other.low != found.low
+
+
+pytestmark = pytest.mark.numeric
+
+
+def test_the_losses_and_the_metrics_are_the_same_costs():
+    generator = np.random.default_rng(0)
+    y, s = generator.integers(0, 4, 80) * 1.0, generator.normal(size=80)
+    for n, hinge in ((1, Hinge(margin=0.0)), (2, SquaredHinge(margin=0.0))):
+        value = bind(hinge, Levels.build(y)).at(s)[0]
+        assert hinge_rank_cost(y, s, n=n) == pytest.approx(2.0 * value / 80**2, rel=1e-13)
+        value = bind(Tube(0.2, n), Differences.build(y)).at(s)[0]
+        assert tube_cost(y, s, epsilon=0.2, n=n) == pytest.approx(2.0 * value / 80, rel=1e-13)
+    assert tube_cost(y, s, epsilon=0.0, n=1) == pytest.approx(m1d(y, s), rel=1e-13)
+    assert tube_cost(y, s, epsilon=0.0, n=2) == pytest.approx(msd(y, s), rel=1e-13)
+
+
+GRAPHS = ["full", "chain", OrderGraph([(0.0, 1.0), (0.0, 3.0)])]
+
+
+def drawn(seed, n_rows=30):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n_rows).astype(float)
+    return y, 3.0 * rng.normal(size=n_rows), rng.integers(0, 3, n_rows), rng.integers(0, 3, n_rows)
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=["full", "chain", "edges"])
+@given(
+    seed=st.integers(0, 50),
+    weighing=st.sampled_from([(), ("sample_weight",), ("winner_weight", "loser_weight")]),
+    few_pairs=st.sampled_from([0, query_costs.FEW_PAIRS]),
+)
+def test_each_query_has_the_loss_of_its_own_preferences(graph, seed, weighing, few_pairs):
+    y, scores, qid, _ = drawn(seed)
+    rng = np.random.default_rng(seed)
+    sides = {name: rng.integers(0, 3, y.size).astype(float) for name in weighing}
+    own = sides.get("sample_weight", np.ones(y.size))
+    wins, loses = (own * sides.get(f"{role}_weight", 1.0) for role in ("winner", "loser"))
+    rows = np.flatnonzero(wins + loses)  # the others are dropped before levels are compared
+    losses, weights = np.zeros((2, 3))
+    for i, j in preferences_of(y[rows], qid[rows], graph):
+        i, j = rows[i], rows[j]
+        losses[qid[i]] += wins[i] * loses[j] * np.log1p(np.exp(scores[j] - scores[i]))
+        weights[qid[i]] += wins[i] * loses[j]
+    wanted = {q: losses[q] / weights[q] for q in np.flatnonzero(weights).tolist()}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairrankWarning)
+        patch.setattr(query_costs, "FEW_PAIRS", few_pairs)
+        found = pairwise_log_loss(y, scores, graph=graph, qid=qid, per_query=True, **sides)
+    assert found == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("graph", ["full", "chain"])
+def test_small_queries_are_summed_in_one_pass(graph, monkeypatch):
+    rng = np.random.default_rng(0)
+    qid = np.arange(20_000) // 10
+    y, scores = rng.integers(0, 3, qid.size), rng.normal(size=qid.size)
+
+    def refuse(*arguments, **options):
+        raise AssertionError("a small query has a sum of its own")
+
+    monkeypatch.setattr(query_costs, "bind", refuse)
+    monkeypatch.setattr(likelihood, "bind", refuse)
+    assert np.isfinite(pairwise_log_loss(y, scores, qid=qid, average="queries", graph=graph))
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("power", [-20, -400, -900])
+def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
+    generator = np.random.default_rng(0)
+    scores = generator.uniform(-1.0, 1.0, 200)
+    codes = (scores + generator.normal(size=200) > 0).astype(float)
+    wanted = ScoreMap.fit(scores, codes, None, method)(scores)
+    small = np.ldexp(scores, power)
+    found = ScoreMap.fit(small, codes, None, method)(small)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert np.ptp(found) > 0.2
+
+
+class FirstFeature(BaseEstimator):
+    """Scores rows by their first feature."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+@pytest.fixture(scope="module")
+def judged():
+    rng = np.random.default_rng(0)
+    qid = rng.permutation(np.repeat(np.arange(9), 12))
+    X = rng.normal(size=(qid.size, 2))
+    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + 1), 0, 4)
+    return X, y, qid, 1.0 + qid % 3
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_of_the_table_has_a_scorer(name, judged):
+    X, y, qid, weight = judged
+    metric = METRICS[name]
+    options = {"k": 3} if metric.needs_k else {}
+    scorer = selection.get_query_scorer(f"{name}@3" if options else name)
+    sign = 1 if metric.greater_is_better else -1
+    wanted = sign * metric.function(y, X[:, 0], qid=qid, sample_weight=weight, **options)
+    assert scorer(FirstFeature(), X, y, qid=qid, sample_weight=weight) == wanted
+    with config_context(enable_metadata_routing=True):
+        params = {"qid": qid, "sample_weight": weight}
+        found = cross_val_score(
+            RankSVM(0.1), X, y, cv=QueryKFold(3), scoring=scorer, params=params, error_score="raise"
+        )
+    assert np.isfinite(found).all()
+
+
+def test_every_metric_with_a_k_is_known_at_each_position(judged, monkeypatch):
+    X, y, qid, _ = judged
+
+    def top_share(y_true, scores, *, k=None, **rows):
+        return float(k)
+
+    monkeypatch.setitem(METRICS, "top_share", Metric(top_share))
+    model = FirstFeature().fit(X, y)
+    assert selection.get_query_scorer("top_share@7")(model, X, y, qid=qid) == 7.0
+    assert selection.get_query_scorer("ndcg@3")(model, X, y) == ndcg_score(y, X[:, 0], k=3)
+    with pytest.raises(PairrankError, match=r"rbp@k, top_share@k$"):
+        selection.get_query_scorer("kendall_tau@3")
+
+
+def made_rows(n_rows, n_features, n_queries, *, targets=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    y = X[:, :targets] + 0.5 * X[:, -targets:] + rng.normal(size=(n_rows, targets))
+    qid = rng.integers(0, n_queries, n_rows)
+    return X, y, qid, rng.integers(0, 3, n_rows) * 0.5
+
+
+def test_few_features_at_a_time_give_the_same_numbers(monkeypatch):
+    X, y, _, weight = made_rows(40, 12, 6)
+    whole = GreedyRankRLS(6, cv=5).fit(X, y, sample_weight=weight)
+    monkeypatch.setattr(rls_greedy, "_ENTRIES", 60)
+    parts = GreedyRankRLS(6, cv=5).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(parts.errors_, whole.errors_, rtol=1e-12)
+    assert (parts.selected_ == whole.selected_).all()

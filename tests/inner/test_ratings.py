@@ -1,0 +1,338 @@
+"""Likelihoods, objective, covariance and ranks of ratings, against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from pairrank import BradleyTerry
+from pairrank.exceptions import PairrankError
+from pairrank.ratings import objective
+from pairrank.ratings import objective as module
+from pairrank.ratings.comparisons import check_comparisons
+from pairrank.ratings.connections import check_finite_scores
+from pairrank.ratings.likelihoods import LIKELIHOODS, add_up, distinct
+from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.ranking import quantile, rank_intervals
+from ratings_definition import TIES, arguments, log_likelihood, make_votes, probabilities
+
+STEP = 1e-5
+
+
+DIFFERENCE = 1e-8
+"""Central differences of functions whose third derivatives are below 10: 10 STEP^2 / 6 and the
+rounding 1e-16 / STEP, with room."""
+
+
+def some(kind):
+    return np.linspace(-3.0, 3.0, 13), {"half": 0.0, "davidson": -0.4, "rao-kupper": 0.6}[kind]
+
+
+@pytest.mark.parametrize("kind", TIES[1:])
+def test_probabilities_are_those_of_the_papers(kind):
+    d, t = some(kind)
+    model = LIKELIHOODS[kind]
+    wanted = np.array([probabilities(kind, each, np.exp(t)) for each in d]).T
+    np.testing.assert_allclose(np.exp(model.log_probabilities(d, t)), wanted, rtol=1e-12)
+    assert model.shown(t) == np.exp(t)
+
+
+@pytest.mark.parametrize("kind", TIES)
+def test_derivatives_are_those_of_differences(kind):
+    d, t = some(kind)
+    model = LIKELIHOODS[kind]
+    slopes = model.slopes(d, t)
+    for name, h, k in (("margin", STEP, 0.0), ("tie", 0.0, STEP)):
+        rise = model.log_probabilities(d + h, t + k) - model.log_probabilities(d - h, t - k)
+        np.testing.assert_allclose(getattr(slopes, name), rise / (2 * STEP), atol=DIFFERENCE)
+        up, down = model.slopes(d + h, t + k), model.slopes(d - h, t - k)
+        for of, second in (
+            ("margin", slopes.of_margins if h else slopes.across),
+            ("tie", slopes.across if h else slopes.of_ties),
+        ):
+            fall = (getattr(down, of) - getattr(up, of)) / (2 * STEP)
+            np.testing.assert_allclose(np.broadcast_to(second, (3, d.size)), fall, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", TIES)
+def test_large_margins_stay_finite(kind):
+    d, t = np.array([-1e150, -800.0, 0.0, 800.0, 1e150]), some(kind)[1]
+    logs, slopes = LIKELIHOODS[kind].log_probabilities(d, t), LIKELIHOODS[kind].slopes(d, t)
+    assert np.isfinite(logs).all()
+    assert all(np.isfinite(each).all() for each in slopes)
+    assert (np.asarray(slopes.of_margins) >= 0.0).all()
+
+
+@pytest.mark.parametrize("kind", TIES[1:])
+def test_the_start_is_the_share_of_ties_of_equal_items(kind):
+    model = LIKELIHOODS[kind]
+    for share in (0.01, 0.5, 0.99):
+        _, tie, _ = np.exp(model.log_probabilities(np.zeros(1), model.start(share)))
+        np.testing.assert_allclose(tie, share, rtol=1e-12)
+
+
+def make_objective(kind, votes, alpha):
+    found = check_comparisons(**arguments(votes))
+    return LikelihoodObjective(add_up(found), LIKELIHOODS[kind], alpha)
+
+
+@pytest.mark.parametrize("kind", TIES)
+@pytest.mark.parametrize("covariates", [0, 2])
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_value_gradient_and_hessian(kind, covariates, alpha, monkeypatch):
+    votes = make_votes(0, covariates=covariates)
+    objective = make_objective(kind, votes, alpha)
+    rng = np.random.default_rng(0)
+    w = 0.3 * rng.normal(size=objective.n_features)
+    scores, effects = w[:5], w[5 : 5 + covariates] / objective.margins.unit
+    parameter = objective.likelihood.shown(objective.tie_parameter(w))
+    wanted = alpha / 2 * scores @ scores - log_likelihood(votes, scores, effects, kind, parameter)
+    point = objective.at(w)
+    np.testing.assert_allclose(point.value, wanted, rtol=1e-12)
+    again = objective.at(w, point.scores)
+    assert again.value == point.value
+    moves = STEP * np.eye(w.size)
+    slope = [(objective.at(w + h).value - objective.at(w - h).value) / (2 * STEP) for h in moves]
+    np.testing.assert_allclose(point.gradient, slope, atol=1e-6)
+    changes = [objective.at(w + h).gradient - objective.at(w - h).gradient for h in moves]
+    hessian = point.hessian()
+    np.testing.assert_allclose(hessian.dense(), np.array(changes) / (2 * STEP), atol=1e-6)
+    v = rng.normal(size=w.size)
+    np.testing.assert_allclose(hessian.matvec(v), hessian.dense() @ v, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(hessian.diagonal(), hessian.dense().diagonal(), rtol=1e-12)
+    monkeypatch.setattr(module, "_FEW_FEATURES", 0)
+    np.testing.assert_allclose(point.preconditioner().matvec(v), v / hessian.diagonal())
+    monkeypatch.undo()
+    v[:5] -= v[:5].mean()
+    product = hessian.matvec(v)
+    scores = objective.at(w).preconditioner().matvec(product)
+    np.testing.assert_allclose(scores, v, atol=1e-10)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 60), st.integers(0, 2))
+def test_equal_comparisons_are_added_up(seed, n_items, size, n_covariates):
+    rng = np.random.default_rng(seed)
+    winner = rng.integers(0, n_items, size)
+    loser = (winner + rng.integers(1, n_items, size)) % n_items
+    tie, weight = rng.random(size) < 0.3, rng.integers(1, 5, size) / 4
+    covariates = rng.integers(-1, 2, (size, n_covariates)).astype(float)
+    found = check_comparisons(winner, loser, tie=tie, weight=weight, covariates=covariates)
+    margins = add_up(found)
+    dense = margins.design.toarray()
+    X = np.zeros((size, found.items.size))
+    X[np.arange(size), found.winner], X[np.arange(size), found.loser] = 1.0, -1.0
+    X = np.column_stack((X, covariates / margins.unit))
+    sign = np.where(found.winner < found.loser, 1.0, -1.0)
+    np.testing.assert_allclose(dense[margins.place], sign[:, None] * X, atol=1e-15)
+    assert np.unique(dense, axis=0).shape == dense.shape
+    wanted = np.where(tie, 1, np.where(sign > 0, 0, 2))
+    np.testing.assert_array_equal(margins.outcome, wanted)
+    for power, sums in ((1, margins.weight), (2, margins.square)):
+        slow = np.zeros((3, len(dense)))
+        np.add.at(slow, (wanted, margins.place), weight**power)
+        np.testing.assert_array_equal(sums, slow)
+
+
+def test_many_margins_keep_their_outcomes():
+    n_items = 40
+    winner, loser = np.nonzero(~np.eye(n_items, dtype=bool))
+    margins = add_up(check_comparisons(winner, loser))
+    assert margins.weight.shape == (3, n_items * (n_items - 1) // 2)
+    np.testing.assert_array_equal(margins.weight[[0, 2]], 1.0)
+    np.testing.assert_array_equal(margins.weight[1], 0.0)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1), st.sampled_from([31, 2**62]))
+def test_distinct_keys_are_those_of_a_sort(keys, span):
+    keys = np.array(keys, dtype=np.int64)
+    found, place = distinct(keys, span)
+    wanted, wanted_place = np.unique(keys, return_inverse=True)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(place, wanted_place)
+
+
+def runs_to_infinity(winner, loser, tie, n_items, parameter):
+    """Return whether the likelihood rises for ever along a direction (v, u) of scores and ties.
+
+    Along it a win needs v_i - v_j >= u and >= 0, a tie u >= |v_i - v_j|; u is 0 for halves. It
+    leaves the scores as they are only if all differences are 0.
+    """
+    rows = []
+    for i, j, is_tie in zip(winner, loser, tie, strict=True):
+        d = np.zeros(n_items + 1)
+        d[i], d[j] = 1.0, -1.0
+        u = np.zeros(n_items + 1)
+        u[-1] = 1.0
+        rows += [d - u, -d - u] if is_tie else [u - d, -d]
+    last = (0.0, 1.0) if parameter and any(tie) else (0.0, 0.0)
+    bounds = [*[(-1.0, 1.0)] * (n_items - 1), (0.0, 0.0), last]
+    for sign in (1.0, -1.0):
+        for item in range(n_items - 1):
+            cost = np.zeros(n_items + 1)
+            cost[item] = sign
+            best = optimize.linprog(cost, np.array(rows), np.zeros(len(rows)), bounds=bounds)
+            if best.fun < -1e-6:
+                return True
+    return False
+
+
+VOTES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 3), st.booleans()), min_size=1, max_size=10
+)
+
+
+@given(VOTES, st.booleans())
+@example([(0, 1, False), (0, 1, True)], True)
+@example([(0, 1, False), (1, 1, True), (2, 2, True)], True)
+@example([(0, 1, False), (1, 1, False), (2, 2, True)], True)
+def test_infinite_scores_are_found(votes, parameter):
+    winner = np.array([each[0] for each in votes])
+    loser = (winner + [each[1] for each in votes]) % 4
+    tie = np.array([each[2] for each in votes])
+    found = check_comparisons(winner, loser, tie=tie)
+    args = found.winner, found.loser, found.tie, found.items.size
+    if parameter and tie.all():
+        return
+    try:
+        check_finite_scores(add_up(found), found.items, parameter=parameter)
+        is_infinite = False
+    except PairrankError:
+        is_infinite = True
+    assert is_infinite == runs_to_infinity(*args, parameter)
+
+
+def slow_covariance(votes, kind, ties, alpha, group):
+    """Return the sandwich of gradients by differences, comparison by comparison."""
+    found = check_comparisons(**arguments(votes))
+    margins = add_up(found)
+    objective = LikelihoodObjective(margins, LIKELIHOODS[ties], alpha)
+    model = BradleyTerry(ties=ties, alpha=alpha, covariance=None).fit(**arguments(votes))
+    w = np.concatenate((model.scores_, model.coef_ * margins.unit))
+    if objective.has_tie:
+        w = np.append(w, np.log(model.tie_parameter_) - objective.offset)
+    n, size = votes.n_items, w.size
+
+    def gradient(k):
+        rows = [part[k : k + 1] for part in votes]
+        d = np.zeros(size)
+        d[rows[0][0]], d[rows[1][0]] = 1.0, -1.0
+        d[n : n + votes.covariates.shape[1]] = rows[4][0] / margins.unit
+        t, outcome = objective.tie_parameter(w), 1 if rows[2][0] else 0
+        slopes = LIKELIHOODS[ties].slopes(np.array([d @ w]), t)
+        result = slopes.margin[outcome, 0] * d
+        if objective.has_tie:
+            result[-1] = slopes.tie[outcome, 0]
+        return rows[3][0] * result
+
+    centre = np.eye(size)
+    centre[:n, :n] -= 1.0 / n
+    inverse = centre @ np.linalg.pinv(objective.curvature(w).dense(), rcond=1e-12) @ centre
+    if kind == "hessian":
+        return inverse
+    gradients = np.array([gradient(k) for k in range(votes.winner.size)])
+    if kind != "robust":
+        codes = group
+        if kind == "dyadic":
+            low, high = np.minimum(votes.winner, votes.loser), np.maximum(votes.winner, votes.loser)
+            codes = low * n + high
+        sums = np.array([gradients[codes == each].sum(axis=0) for each in np.unique(codes)])
+        gradients = (sums - sums.mean(axis=0)) * np.sqrt(len(sums) / (len(sums) - 1))
+    return inverse @ gradients.T @ gradients @ inverse
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("kind", ["hessian", "robust", "clusters", "dyadic"])
+@pytest.mark.parametrize(("covariates", "alpha"), [(0, 0.0), (1, 0.4)])
+def test_covariances_are_sums_over_comparisons(ties, kind, covariates, alpha):
+    votes = make_votes(20, covariates=covariates)
+    group = np.random.default_rng(0).integers(0, 9, votes.winner.size) * 7
+    wanted = slow_covariance(votes, kind, ties, alpha, group)
+    model = BradleyTerry(ties=ties, alpha=alpha, covariance=kind)
+    model.fit(**arguments(votes), groups=group)
+    np.testing.assert_allclose(model.covariance_, wanted[:5, :5], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.standard_errors_**2, wanted.diagonal()[:5], rtol=1e-6)
+    errors = np.sqrt(wanted.diagonal()[5 : 5 + covariates])
+    unit = add_up(check_comparisons(**arguments(votes))).unit
+    np.testing.assert_allclose(model.coef_standard_errors_, errors / unit, rtol=1e-6)
+
+
+def test_many_groups_are_summed_sparsely_and_densely_alike(monkeypatch):
+    from pairrank.ratings import covariance
+
+    votes = make_votes(22, n_items=30, size=400)
+    group = np.arange(400) // 8
+    found = []
+    for share in (0.0, 2.0):
+        monkeypatch.setattr(covariance, "_DENSE_SHARE", share)
+        model = BradleyTerry(ties="davidson", alpha=0.1).fit(**arguments(votes), groups=group)
+        found.append(model.covariance_)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-14)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.floats(0.5, 0.99))
+def test_ranks_follow_simultaneous_intervals_of_differences(seed, n_items, level):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=n_items)
+    root = rng.normal(size=(n_items, n_items)) * rng.choice([0.01, 0.1, 1.0])
+    covariance = root @ root.T
+    low, high = rank_intervals(scores, covariance, level)
+    z = stats.norm.isf((1 - level) / 2 / (n_items - 1))
+    for i in range(n_items):
+        better = worse = 0
+        for j in range(n_items):
+            contrast = np.zeros(n_items)
+            contrast[j] += 1.0
+            contrast[i] -= 1.0
+            margin = z * np.sqrt(max(contrast @ covariance @ contrast, 0.0))
+            better += i != j and scores[j] - scores[i] > margin
+            worse += i != j and scores[i] - scores[j] > margin
+        assert (low[i], high[i]) == (1 + better, n_items - worse)
+
+
+def test_quantiles_are_those_of_the_normal_and_of_students_distribution():
+    np.testing.assert_allclose(quantile(0.95), stats.norm.ppf(0.975), rtol=1e-14)
+    np.testing.assert_allclose(quantile(0.9, 7), stats.norm.isf(0.05 / 7), rtol=1e-12)
+    np.testing.assert_allclose(quantile(0.9, 7, 11.0), stats.t.isf(0.05 / 7, 11), rtol=1e-10)
+
+
+def test_few_groups_widen_the_intervals():
+    votes = make_votes(31)
+    group = np.arange(votes.winner.size) % 6
+    model = BradleyTerry().fit(**arguments(votes), groups=group)
+    assert model.degrees_of_freedom_ == 5.0
+    found, margin = model.contrast(0, 1), stats.t.isf(0.025, 5)
+    np.testing.assert_allclose(found.high - found.difference, margin * found.standard_error)
+    ranking = model.ranking_
+    wanted = margin * ranking["standard_error"]
+    np.testing.assert_allclose(ranking["high"] - ranking["score"], wanted)
+    low, high = rank_intervals(model.scores_, model.covariance_, 0.95, 5.0)
+    order = np.argsort(-model.scores_)
+    np.testing.assert_array_equal(ranking["rank_low"], low[order])
+    np.testing.assert_array_equal(ranking["rank_high"], high[order])
+    dyadic = BradleyTerry(covariance="dyadic").fit(**arguments(votes))
+    pairs = np.unique(np.sort(np.column_stack((votes.winner, votes.loser))), axis=0)
+    assert dyadic.degrees_of_freedom_ == len(pairs) - 1
+
+
+@pytest.mark.parametrize("most", [0, 1000])
+def test_a_long_chain_of_items_converges(most, monkeypatch):
+    monkeypatch.setattr(objective, "_FEW_FEATURES", most)
+    first = np.arange(300)
+    winner = np.concatenate((first, first + 1))
+    loser = np.concatenate((first + 1, first))
+    weight = np.concatenate((np.full(300, 1000.0), np.ones(300)))
+    model = BradleyTerry(covariance=None).fit(winner, loser, weight=weight)
+    np.testing.assert_allclose(np.diff(model.scores_), -np.log(1000.0), rtol=1e-7)
+    assert model.status_ == "converged"
+
+
+@pytest.mark.parametrize("kind", TIES)
+def test_large_hessians_are_never_factored_for_the_same_scores(kind, monkeypatch):
+    votes = make_votes(19, n_items=12, size=300, covariates=1)
+    direct = BradleyTerry(ties=kind, covariance=None).fit(**arguments(votes))
+    monkeypatch.setattr(objective, "_FEW_ENTRIES", 0)
+    iterative = BradleyTerry(ties=kind, covariance=None).fit(**arguments(votes))
+    np.testing.assert_allclose(iterative.scores_, direct.scores_, atol=1e-8)

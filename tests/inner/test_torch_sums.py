@@ -1,0 +1,176 @@
+"""Sums by torch's operations against the double loop, and against compiled sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from definitions import Sums
+from loss_table import LOSSES, ROUNDING, assert_within, random_problem
+from strategies import Problem, problems, problems_with_roles
+from sum_table import double_loop, levels_of
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
+
+import torch  # noqa: E402
+
+from pairrank.losses import Logistic, Square, Tube  # noqa: E402
+from pairrank.pair_sums import bind  # noqa: E402
+from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
+from pairrank.torch import all_pairs, sums  # noqa: E402
+from pairrank.torch.rows import Compared  # noqa: E402
+from pairrank.torch.sums import tiled_sum  # noqa: E402
+
+KNOWN = [name for name in LOSSES if name != "no family"]
+SEVERAL_TERMS = ("modified_huber", "huberised_hinge")
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU with CUDA"),
+    ),
+]
+
+
+def summed(loss, preferences, scores, v, *, device="cpu") -> tuple:
+    """Return value, gradient and Hessian product of the sum by torch."""
+    evaluate = tiled_sum(loss, preferences, 1.0, torch.device(device))
+    found = evaluate(torch.tensor(scores, dtype=torch.float64, device=device))
+    product = found.product(torch.tensor(v, dtype=torch.float64, device=device))
+    return float(found.value), found.gradient.cpu().numpy(), product.cpu().numpy()
+
+
+def sizes_of(name: str, problem: Problem, wanted: Sums) -> Sums:
+    """Return the sums with the sizes that errors of a loss of several terms are relative to.
+
+    Its terms nearly cancel where a pair is far in the wrong order, so it rounds like each of them.
+    """
+    if name not in SEVERAL_TERMS:
+        return wanted
+    terms = double_loop(problem, LOSSES["squared_hinge"].definition, levels_of(problem))
+    return wanted._replace(
+        value_size=wanted.value_size + 4.0 * terms.value_size,
+        gradient_size=wanted.gradient_size + 4.0 * terms.gradient_size,
+        product_size=wanted.product_size + 4.0 * terms.product_size,
+    )
+
+
+def assert_is_definition(name: str, problem: Problem, *, device="cpu") -> None:
+    levels = levels_of(problem)
+    loss = LOSSES[name].loss
+    wanted = sizes_of(name, problem, double_loop(problem, LOSSES[name].definition, levels))
+    value, gradient, product = summed(loss, levels, problem.scores, problem.v, device=device)
+    if wanted.value > 1e290:
+        assert value > 1e289
+        return
+    spread = min(float(np.ptp(problem.scores)), 1500.0)
+    few = ROUNDING * (1.0 + LOSSES[name].far * spread)
+    eps = LOSSES[name].floor * few
+    assert_within(value, wanted.value, few * wanted.value_size + eps * wanted.pair_weight)
+    allowed = few * wanted.gradient_size + eps * wanted.row_weight
+    assert_within(gradient, wanted.gradient, allowed)
+    allowed = few * wanted.product_size + eps * wanted.span
+    assert_within(product, wanted.product if loss.smooth else 0.0, allowed)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@given(problem=problems())
+def test_sums_are_those_of_the_double_loop(name, problem):
+    assert_is_definition(name, problem)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@given(problem=problems_with_roles())
+def test_sums_with_weights_by_role_are_those_of_the_double_loop(name, problem):
+    assert_is_definition(name, problem)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@given(problem=problems_with_roles())
+def test_small_tiles_hold_every_pair(name, problem):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "TILE", 4)
+        assert_is_definition(name, problem)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("queries", [1, 7])
+def test_many_rows_on_a_device(name, queries, device):
+    problem = random_problem(300, 5, queries=queries, weighted=True)
+    assert_is_definition(name, problem, device=device)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("n_levels", [2, 5, 3000])
+def test_exact_sums_equal_compiled_sums(name, n_levels):
+    problem = random_problem(3000, n_levels, weighted=True)
+    levels = levels_of(problem, "rows")
+    eps = 1e-12 if LOSSES[name].floor else 1e-6
+    compiled = bind(LOSSES[name].loss, levels, eps=eps)
+    found = compiled.at(problem.scores)
+    value, gradient, _ = summed(LOSSES[name].loss, levels, problem.scores, problem.v)
+    assert abs(value - found.value) <= 1e-10 * found.value
+    assert np.abs(gradient - found.gradient).max() <= 1e-10 * np.abs(found.gradient).max()
+
+
+@pytest.mark.parametrize("loss", [Square(), Tube(0.1), Tube(0.3, 2), Tube(0.0, 1)], ids=repr)
+@pytest.mark.parametrize("queries", [1, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_differences_are_those_of_the_double_loop(loss, queries, weighted):
+    problem = random_problem(60, 4, queries=queries, weighted=weighted)
+    differences = Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
+    found = summed(loss, differences, problem.scores, problem.v)
+    weight = np.ones(60) if problem.weight is None else problem.weight
+    qid = np.zeros(60) if problem.qid is None else problem.qid
+    total = np.array([weight[qid == each].sum() for each in qid])
+    pairs = (qid[:, None] == qid) * weight[:, None] * weight / (2.0 * total[:, None])
+    d, wanted = (np.subtract.outer(each, each) for each in (problem.scores, problem.y))
+    value, slope, curvature = (pairs * loss.phi(d, wanted, order) for order in (0, 1, 2))
+    change = curvature * np.subtract.outer(problem.v, problem.v)
+    np.testing.assert_allclose(found[0], value.sum(), rtol=1e-12)
+    np.testing.assert_allclose(found[1], slope.sum(1) - slope.sum(0), rtol=1e-11, atol=1e-12)
+    product = (change.sum(1) - change.sum(0)) if loss.smooth else np.zeros(60)
+    np.testing.assert_allclose(found[2], product, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_comparisons_are_summed_as_listed(name):
+    generator = np.random.default_rng(0)
+    i = generator.integers(0, 50, 200)
+    pairs = Pairs(i, (i + generator.integers(1, 50, 200)) % 50, weight=generator.random(200))
+    scores, v = generator.normal(size=(2, pairs.n_rows))
+    loss = LOSSES[name].loss
+    compiled = bind(loss, pairs).at(scores)
+    value, gradient, product = summed(loss, pairs, scores, v)
+    np.testing.assert_allclose(value, compiled.value, rtol=1e-12)
+    np.testing.assert_allclose(gradient, compiled.gradient, atol=1e-12)
+    if loss.smooth:
+        np.testing.assert_allclose(product, compiled.curvature().matvec(v), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_scores_that_are_not_finite_give_an_infinite_loss(name):
+    problem = random_problem(30, 3)
+    for bad in (np.nan, np.inf):
+        problem.scores[4] = bad
+        levels = levels_of(problem)
+        value, gradient, product = summed(LOSSES[name].loss, levels, problem.scores, problem.v)
+        assert value == np.inf
+        assert np.isnan(gradient).all()
+        assert np.isnan(product).all()
+
+
+def test_devices_sum_few_pairs_per_row_and_the_cpu_many(monkeypatch):
+    for name in ("compiled", "tiled"):
+        monkeypatch.setattr(all_pairs, f"{name}_sum", lambda *_, name=name: name)
+
+    def chosen(n_levels, device, backend="auto"):
+        pairs = Compared(Levels.build(np.arange(float(n_levels))), 1.0)
+        return all_pairs._sum_of(Logistic(), pairs, backend, 1e-6, torch.device(device))
+
+    assert [chosen(n, "cuda") for n in (50, 5000)] == ["tiled", "compiled"]
+    assert [chosen(n, "cpu") for n in (50, 5000)] == ["compiled", "compiled"]
+    assert chosen(5000, "cuda", "torch") == "tiled"

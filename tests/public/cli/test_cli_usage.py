@@ -1,0 +1,234 @@
+"""Wrong usage at the command line: exit code 2, and what to do instead."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from cli_runs import misused, run
+from pairrank import load_model
+from pairrank.io import read_svmlight
+from pairrank.metrics import tube_cost
+
+MODELS = ["ranksvm", "rankncg", "rankrls", "mprank", "svrank", "pairwise", "hull", "rankboost"]
+
+COMMANDS = [
+    (["train"], "Missing argument"),
+    (["trian", "x"], "No such command"),
+    (["evaluate", "m"], "Missing argument"),
+    (["info", "x", "--nosuch"], "No such option"),
+    (["demo", "--seed", "-1"], "greater than or equal to 0"),
+    (["train", "x", "-o", "-", "--json"], "name a file"),
+    (["train", "-", "-o", "m", "--valid", "-"], "one input"),
+    (["train", "-", "-o", "m", "--pairs", "-"], "holds one input"),
+    (["evaluate", "-", "-"], "one input"),
+    (["evaluate", "m", "-", "--pairs", "-"], "holds one input"),
+    (["evaluate", "m", "x", "--pairs", "p", "--graph", "full"], "leave out --graph"),
+    (["evaluate", "m", "x", "--per-query", "-"], "name a file that ends in .csv or .parquet"),
+    (["evaluate", "m", "x", "--per-query", "x.txt"], "name a file that ends in .csv or .parquet"),
+    (["evaluate", "m", "x", "--seed", "1"], "--seed is used with --against MODEL only."),
+    (["evaluate", "m", "x", "--resamples", "9"], "--resamples is used with --against MODEL only."),
+    (["evaluate", "m", "x", "--against", "n", "--resamples", "0"], "must be greater than 0"),
+    (["evaluate", "m", "x", "--against", "n", "--seed", "-1"], "--seed must be at least 0"),
+    (["evaluate", "m", "x", "--metric", "precision"], "such as precision@10"),
+    (["evaluate", "m", "x", "--metric", "rbp:persistence=3"], "persistence must be less than 1"),
+    (["evaluate", "m", "x", "--metric", "ndgc@10"], "did you mean ndcg@10?"),
+    (["predict", "-", "-"], "one input"),
+    (["info", "x", "--format", "xml"], "'xml' is not one of auto, svmlight"),
+    (["train", "x", "--query-size", "y", "-o", "m"], "--query-sizes"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), COMMANDS)
+def test_wrong_usage_of_commands(arguments, said):
+    assert said in misused(*arguments)
+
+
+GRAPHS = {
+    "": "neither full nor chain",
+    "best": "'best' is neither full nor chain nor edges",
+    "0<": "neither",
+    "0<<1": "neither",
+    "0<1,": "neither",
+    "0<0": "with itself",
+    "a<b<c<a": "cycle: 'a' < 'b' < 'c' < 'a'",
+}
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_what_is_no_graph_is_wrong_usage(graph):
+    for command in (["train", "x", "-o", "m"], ["evaluate", "m", "x"], ["info", "x"]):
+        assert GRAPHS[graph] in misused(*command, "--graph", graph)
+
+
+OPTIONS = [
+    ("ranksvm", "-C much", "'much' is not a number."),
+    ("ranksvm", "-C 0", "-C must be greater than 0 (got 0.0)."),
+    ("ranksvm", "-C -1", "-C must be greater than 0 (got -1.0)."),
+    ("ranksvm", "-C nan", "-C must be a finite number (got nan)"),
+    ("ranksvm", "--tol -1", "--tol must be"),
+    ("ranksvm", "--max-iter -1", "--max-iter must be"),
+    ("ranksvm", "--seed -1", "--seed must be at least 0 (got -1)."),
+    ("ranksvm", "--seed 1.5", "'1.5' is not a whole number."),
+    ("ranksvm", "--reduction columns", "'columns' is not one of"),
+    ("ranksvm", "--loss logistic", "'logistic' is not one of squared_hinge, hinge."),
+    ("ranksvm", "--loss hinge --solver tron", 'use --solver bundle (or "auto")'),
+    ("ranksvm", "--alpha 1", "Model ranksvm has no option --alpha; use -C."),
+    ("ranksvm", "--eps 0.1", "has no option --eps; it is an option of rankncg, pairwise"),
+    ("ranksvm", "--nosuch 1", "No such option: --nosuch"),
+    ("ranksvm", "--search", "--search needs validation rows: give --valid FILE"),
+    ("ranksvm", "--search --valid v -C 2", "--search picks -C itself"),
+    ("ranksvm", "--patience 2", "--patience needs validation rows: give --valid FILE."),
+    ("ranksvm", "--pairs p --graph full", "leave out --graph"),
+    ("ranksvm", "--valid-pairs p", "give --valid FILE"),
+    ("ranksvm", "--valid v --valid-pairs p --metric ndcg@10",
+     "--valid-pairs cannot be judged by ndcg@10; use pairwise_accuracy."),
+    ("ranksvm", "--metric nosuch", "there is no metric 'nosuch'"),
+    ("ranksvm", "--metric accuracy", "no metric 'accuracy' (did you mean pairwise_accuracy?)"),
+    ("ranksvm", "--metric ndcg@0", "there is no metric 'ndcg@0'"),
+    ("nosuch", "", "'nosuch' is not one of ranksvm, rankncg"),
+    ("rankncg", "-C 1", "Model rankncg has no option -C; use --alpha."),
+    ("rankncg", "--eps 0", "--eps must be greater than 0 (got 0.0)"),
+    ("rankncg", "--eps 1", "--eps must be below 1, got 1.0"),
+    ("rankncg", "--eps nan", "--eps must be a finite number (got nan)"),
+    ("rankncg", "--alpha 0", "--alpha must be greater than 0"),
+    ("rankncg", "--solver sgd --eta0 0", "--eta0 must be greater than 0 (got 0.0)."),
+    ("rankncg", "--eta0 1", "--eta0 needs --solver sgd."),
+    ("rankncg", "--loss hinge", "'hinge' is not one of logistic, probit"),
+    ("pairwise", "--loss x", "'x' is not one of squared_hinge, hinge"),
+    ("rankrls", "--graph chain", "--graph; it is an option of ranksvm, rankncg, pairwise, "),
+    ("rankrls", "--regularization ridge", "'ridge' is not one of tikhonov, iteration, hybrid"),
+    ("rankrls", "--patience 0 --regularization iteration", "must be at least 1"),
+    ("rankrls", "--patience 4", "--patience needs --regularization iteration or hybrid."),
+    ("rankrls", "--regularization iteration --alpha 2", "--alpha needs --regularization"),
+    ("rankrls", "--regularization iteration --search --valid v",
+     "--search needs --regularization tikhonov or hybrid."),
+    ("rankrls", "--valid v --valid-pairs p --metric msd", "cannot be judged by msd"),
+    ("rankrls", "--winner-weight w", "Model rankrls does not take --winner-weight:"),
+    ("rankrls", "--loser-weight w", "Model rankrls does not take --loser-weight:"),
+    ("mprank", "--n 3", "'3' is not one of 1, 2"),
+    ("mprank", "--winner-weight w", "Model mprank does not take --winner-weight:"),
+    ("svrank", "--epsilon -0.1", "--epsilon must be at least 0 (got -0.1)"),
+    ("svrank", "--epsilon nan", "--epsilon must be a finite number (got nan)"),
+    ("svrank", "--winner-weight w", "Model svrank does not take --winner-weight:"),
+    ("hull", "--nu 0", "--nu must be greater than 0 (got 0.0)"),
+    ("hull", "--nu nan", "--nu must be a finite number (got nan)"),
+    ("hull", "-C 1", "Model hull has no option -C; use --nu."),
+    ("hull", "--pairs p", "learns from labels, not from --pairs; use ranksvm, rankncg"),
+    ("hull", "--regularizer l1", "'l1' is not one of rkhs, coefficients"),
+    ("hull", "--regularizer rkhs", "--regularizer needs --kernel rbf or poly."),
+    ("hull", "--search --valid v --nu 1", "--search picks --nu itself"),
+    ("hull", "--winner-weight w", "Model hull does not take --winner-weight:"),
+    ("rankboost", "--patience 3", "--patience needs --early-stopping"),
+    ("rankboost", "--validation-fraction 0.2", "--validation-fraction needs --early-stopping"),
+    ("rankboost", "--n-estimators 0", "--n-estimators must be at least 1"),
+    ("ranksvm", "--gamma 1", "--gamma needs --kernel rbf or poly."),
+    ("ranksvm", "--degree 2", "--degree needs --kernel poly."),
+    ("ranksvm", "--components 9", "--components needs --kernel rbf or poly."),
+    ("ranksvm", "--kernel-features exact", "--kernel-features needs --kernel rbf or poly."),
+    ("ranksvm", "--kernel rbf --degree 2", "--degree needs --kernel poly."),
+    ("ranksvm", "--kernel rbf --coef0 0", "--coef0 needs --kernel poly."),
+    ("ranksvm", "--kernel precomputed", "which files of rows do not hold: use rbf or poly"),
+    ("ranksvm", "--kernel linear", "'linear' is not rbf or poly; leave it out for linear"),
+    ("ranksvm", "--kernel sigmoid", "'sigmoid' is not rbf or poly"),
+    ("ranksvm", "--kernel rbf --gamma 0", "--gamma must be greater than 0 (got 0.0)"),
+    ("ranksvm", "--kernel rbf --gamma inf", "--gamma must be a finite number (got inf)"),
+    ("ranksvm", "--kernel rbf --gamma wide", "'wide' is not a number or one of scale"),
+    ("ranksvm", "--kernel poly --degree 0", "--degree must be at least 1"),
+    ("ranksvm", "--kernel poly --coef0 -1", "--coef0 must be at least 0"),
+    ("ranksvm", "--kernel poly --coef0 nan", "--coef0 must be a finite number (got nan)"),
+    ("ranksvm", "--kernel rbf --kernel-features fourier", "'fourier' is not one of auto"),
+    ("ranksvm", "--kernel rbf --kernel-features exact --components 9",
+     "--components needs --kernel-features auto or nystroem."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "options", "said"), OPTIONS)
+def test_options_that_do_not_fit_are_wrong_usage(tmp_path, model, options, said):
+    train = ["train", "nowhere.txt", "-o", tmp_path / "m", "--model", model]
+    assert said in misused(*train, *options.split())
+    assert not (tmp_path / "m").exists()
+
+
+OWNERS = {
+    "--loss": ["ranksvm", "rankncg", "pairwise"],
+    "--reduction": ["ranksvm", "rankncg", "pairwise", "rankboost"],
+    "--pair-sum": ["ranksvm", "rankncg", "pairwise"],
+    "--solver": ["ranksvm", "rankncg", "rankrls", "mprank", "svrank", "pairwise"],
+    "--epsilon": ["svrank"],
+    "--regularization": ["rankrls"],
+    "--regularizer": ["hull"],
+}
+
+
+@pytest.mark.parametrize("option", OWNERS)
+def test_an_option_of_other_models_is_refused(option):
+    for model in MODELS:
+        said = misused("train", "x", "-o", "m", "--model", model, option, "nosuch")
+        if model in OWNERS[option]:
+            assert "'nosuch' is not " in said
+        else:
+            assert f"Model {model} has no option {option}; it is an option of " in said
+            assert all(owner in said.split("option of")[1] for owner in OWNERS[option])
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        ("mprank", ["--n", "1", "--solver", "cg"], "--solver (for n = "),
+        ("mprank", ["--solver", "bundle"], "--solver (for n = "),
+        ("svrank", ["--n", "2", "--solver", "bundle"], "--solver (for n = "),
+        ("rankrls", ["--regularization", "iteration", "--solver", "direct"], "use --solver cg"),
+    ],
+)
+def test_options_that_a_fit_refuses_are_wrong_usage(folder, tmp_path, model, options, said):
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", model, "-q"]
+    assert said in misused(*train, *options)
+
+
+def help_of(*arguments):
+    """Return the help of train in one line, and the titles of its panels in their order."""
+    text = run("train", "--help", *arguments).stdout
+    panels = re.findall(r"[╭+][─-] (\w+) [─-]", text)
+    return " ".join(re.sub("[│|╭╮╰╯─]", " ", text).split()), panels
+
+
+def test_help_is_that_of_the_model():
+    assert help_of() == help_of("--model", "ranksvm")
+    assert help_of("--model=hull") == help_of("--model", "hull")
+    shown, panels = help_of()
+    assert "--nu" in help_of("--model", "hull")[0]
+    assert "--nu" not in shown
+    assert "scores that are not linear in x; if left out, linear." in shown
+    assert 'Of "rbf" and "poly"; if left out, 1/n_features.' in shown
+    assert "[default: label]" in shown
+    assert "None" not in shown
+    assert panels == [
+        "Arguments", "Options", "Data", "Model", "Strength", "Validation", "Solver", "Output",
+    ]  # fmt: skip
+    for loss in ("logistic", "probit", "raykar"):
+        assert loss in help_of("--model", "rankncg")[0]
+
+
+def test_a_tube_is_judged_by_the_model_s_own_epsilon_and_power(folder, tmp_path):
+    tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2]
+    valid = ["--valid", folder / "valid.txt", "--metric", "tube_cost", "--json"]
+    trained = run("train", folder / "train.txt", "-o", tmp_path / "tube", *tube, *valid).stdout
+    rows = read_svmlight(folder / "valid.txt")
+    scores = load_model(tmp_path / "tube").predict(rows.X)
+    own = tube_cost(rows.y, scores, qid=rows.qid, epsilon=0.7, n=2)
+    assert own != tube_cost(rows.y, scores, qid=rows.qid)
+    assert json.loads(trained)["valid tube_cost"] == own
+    judged = ["evaluate", tmp_path / "tube", folder / "valid.txt", *valid[2:]]
+    assert json.loads(run(*judged).stdout)["tube_cost"] == own
+    scores = load_model(folder / "model").predict(rows.X)
+    judged[1] = folder / "model"
+    assert json.loads(run(*judged).stdout)["tube_cost"] == tube_cost(rows.y, scores, qid=rows.qid)
+
+
+def test_the_columns_of_a_file_are_options_of_every_command(folder, tmp_path):
+    commands = [["info", folder / "train.csv"], ["evaluate", folder / "model", folder / "test.csv"]]
+    for command in (*commands, ["convert", folder / "train.csv", tmp_path / "c.txt"]):
+        run(*command, "--qid", "qid", "--format", "csv", "--dtype", "float32")

@@ -1,0 +1,405 @@
+"""What every ranker does alike: inputs, weights, stops, files, scikit-learn, what it refuses."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairrank import (
+    ConvexHullRanker,
+    Kernel,
+    MPRank,
+    OrderGraph,
+    Pairs,
+    PairwiseRanker,
+    QueryKFold,
+    RankBoost,
+    RankNCG,
+    RankRLS,
+    RankSVM,
+    SVRank,
+    load_model,
+)
+from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
+from pairrank.metrics import pairwise_accuracy
+
+pytestmark = pytest.mark.numeric
+
+OF_PREFERENCES = [
+    RankSVM(solver="tron", tol=1e-9),
+    RankSVM(loss="hinge", tol=1e-7),
+    RankNCG(tol=1e-9),
+    RankNCG(loss="probit", solver="ncg", tol=1e-9),
+    PairwiseRanker("modified_huber", solver="tron", tol=1e-9),
+]
+OF_DIFFERENCES = [
+    RankRLS(solver="direct"),
+    RankRLS(solver="cg", tol=1e-10),
+    MPRank(tol=1e-10),
+    MPRank(n=1, tol=1e-8, max_iter=5000),
+    SVRank(tol=1e-8, max_iter=5000),
+    SVRank(n=2, tol=1e-9),
+]
+RANKERS = [*OF_PREFERENCES, *OF_DIFFERENCES, ConvexHullRanker(tol=1e-10)]
+ITERATIVE = [each for each in RANKERS if each.get_params().get("solver") != "direct"]
+ITERATIVE = [each for each in ITERATIVE if str(each) != str(MPRank(tol=1e-10))]
+
+every = pytest.mark.parametrize("ranker", RANKERS, ids=str)
+iterative = pytest.mark.parametrize("ranker", ITERATIVE, ids=str)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = np.digitize(X @ [2, -1, 0.5, 0] + rng.normal(size=200), [-1, 0.5, 2]).astype(float)
+    return X, y, rng.integers(0, 8, 200)
+
+
+def assert_same(found, wanted, share=1e-3):
+    """Check that two rankers have the same weights, to a share of the largest one."""
+    allowed = share * np.abs(wanted.coef_).max()
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=allowed)
+
+
+@parametrize_with_checks(
+    [
+        RankSVM(),
+        RankSVM(loss="hinge", kernel="rbf"),
+        RankNCG(covariance="rows"),
+        RankRLS(),
+        MPRank(),
+        SVRank(),
+        ConvexHullRanker(),
+        PairwiseRanker(),
+        RankBoost(20),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.ZeroWeightsWarning")
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    check(estimator)
+
+
+@every
+def test_every_kind_of_input_gives_the_same_weights(rows, ranker):
+    X, y, qid = rows
+    names = list("abcd")
+    kinds = {
+        "csr": sparse.csr_matrix(X),
+        "csr array": sparse.csr_array(X),
+        "fortran": np.asfortranarray(X),
+        "pandas": pd.DataFrame(X, columns=names),
+        "polars": pl.DataFrame(X, schema=names),
+        "list": X.tolist(),
+    }
+    reference = clone(ranker).fit(X, y, qid=qid)
+    for kind, table in kinds.items():
+        fitted = clone(ranker).fit(table, pd.Series(y), qid=pl.Series(qid))
+        assert_same(fitted, reference)
+        np.testing.assert_allclose(fitted.predict(table), X @ fitted.coef_, atol=1e-12)
+        if kind in ("pandas", "polars"):
+            assert list(fitted.feature_names_in_) == names
+    for form in (np.asarray, sparse.csr_array):
+        single = clone(ranker).fit(form(X.astype(np.float32)), y, qid=qid)
+        double = clone(ranker).fit(X.astype(np.float32).astype(float), y, qid=qid)
+        assert single.coef_.dtype == np.float64
+        assert_same(single, double)
+
+
+@every
+@pytest.mark.parametrize("reduction", ["rows", "query", "sum", None])
+def test_weights_are_repetitions_and_zero_is_absence(rows, ranker, reduction):
+    X, y, qid = rows
+    if ("reduction" in ranker.get_params()) != (reduction is not None):
+        return
+    ranker = clone(ranker).set_params(**({"reduction": reduction} if reduction else {}))
+    weight = np.random.default_rng(2).integers(0, 4, y.size)
+    repeated = np.random.default_rng(3).permutation(np.repeat(np.arange(y.size), weight))
+    weighted = clone(ranker).fit(X, y, qid=qid, sample_weight=weight)
+    several = clone(ranker).fit(X[repeated], y[repeated], qid=qid[repeated])
+    assert_same(weighted, several)
+    assert weighted.objective_ == pytest.approx(several.objective_, rel=1e-6)
+    absent = clone(ranker).fit(X, np.where(weight, y, y[0]), qid=qid, sample_weight=weight)
+    assert_same(absent, weighted, 1e-6)
+
+
+@every
+def test_neither_the_order_of_rows_nor_an_offset_of_a_query_matters(rows, ranker):
+    X, y, qid = rows
+    order = np.random.default_rng(1).permutation(y.size)
+    straight = clone(ranker).fit(X, y, qid=qid)
+    shuffled = clone(ranker).fit(X[order], y[order], qid=qid[order])
+    assert_same(shuffled, straight)
+    moved = clone(ranker).fit(X + 100.0 * (1 + qid[:, None]), y, qid=qid)
+    assert_same(moved, straight, 1e-2)
+    if str(ranker) in map(str, OF_DIFFERENCES):
+        assert_same(clone(ranker).fit(X, y + 1e7 * (1 + qid), qid=qid), straight)
+
+
+@every
+def test_validation_scores_follow_the_iterations(rows, ranker):
+    X, y, qid = rows
+    held = {"X_val": X[120:], "y_val": y[120:], "qid_val": qid[120:]}
+    train = {"X": X[:120], "y": y[:120], "qid": qid[:120]}
+    fitted = clone(ranker).fit(**train, **held)
+    plain = clone(ranker).fit(**train)
+    np.testing.assert_array_equal(fitted.coef_, plain.coef_)
+    assert fitted.validation_scores_.shape == (fitted.n_iter_ + 1,)
+    average = "pairs" if str(ranker) not in map(str, OF_DIFFERENCES) else "queries"
+    graph = getattr(ranker, "graph", "full")
+    accuracy = pairwise_accuracy(
+        y[120:], fitted.predict(X[120:]), qid=qid[120:], average=average, graph=graph
+    )
+    assert fitted.validation_scores_[-1] == pytest.approx(accuracy)
+    assert not hasattr(fitted.fit(**train), "validation_scores_")
+    for given in ("X_val", "y_val"):
+        with pytest.raises(PairrankError, match=f"{given} is given without"):
+            clone(ranker).fit(**train, **{given: held[given]})
+
+
+@iterative
+def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys):
+    X, y, qid = rows
+    seen = []
+    whole = clone(ranker).set_params(verbose=1)
+    whole.fit(X, y, qid=qid, callback=lambda step: seen.append(step.coef) is not None)
+    assert len(seen) == whole.n_iter_ + 1
+    np.testing.assert_allclose(seen[-1], whole.coef_)
+    assert capsys.readouterr().err.count("iteration") == len(seen)
+    stopped = clone(ranker).fit(X, y, qid=qid, callback=lambda step: np.bool_(step.n_iter == 1))
+    assert (stopped.status_, stopped.n_iter_) == ("stopped", 1)
+
+    def interrupt(step):
+        if step.n_iter == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        left = clone(ranker).fit(X, y, qid=qid, callback=interrupt)
+    assert left.status_ == "interrupted"
+    assert np.isfinite(left.predict(X)).all()
+    assert left.history_[-1].value <= left.history_[0].value
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        short = clone(ranker).set_params(max_iter=1).fit(X, y, qid=qid)
+    assert (short.status_, short.n_iter_) == ("max_iter", 1)
+
+
+@iterative
+def test_a_warm_start_goes_on_from_the_weights(rows, ranker):
+    X, y, qid = rows
+    if "warm_start" not in ranker.get_params():
+        return
+    ranker = clone(ranker).set_params(warm_start=True)
+    first = ranker.fit(X, y, qid=qid).n_iter_
+    assert first > 1
+    again = ranker.fit(X, y, qid=qid).n_iter_
+    assert again < first or again <= 1
+    with pytest.raises(PairrankError, match="warm_start"):
+        ranker.fit(X[:, :2], y, qid=qid)
+
+
+@every
+def test_clones_pickles_and_model_files_predict_as_the_model_did(rows, tmp_path, ranker):
+    X, y, qid = rows
+    if "graph" in ranker.get_params():
+        ranker = clone(ranker).set_params(graph=OrderGraph([(0.0, 1.0), (1.0, 3.0)]))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(NotFittedError):
+        clone(ranker).save(tmp_path / "model")
+    ranker = clone(ranker).fit(frame, y, qid=qid)
+    assert not hasattr(clone(ranker), "coef_")
+    ranker.save(tmp_path / "model")
+    for again in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(ranker))):
+        assert again.get_params() == ranker.get_params()
+        np.testing.assert_array_equal(again.predict(frame), ranker.predict(frame))
+        assert (again.status_, again.n_pairs_) == (ranker.status_, ranker.n_pairs_)
+        assert again.score(frame, y, qid=qid) == ranker.score(frame, y, qid=qid)
+    with pytest.raises(ValueError, match="feature names"):
+        load_model(tmp_path / "model").predict(frame[list("badc")])
+    (tmp_path / "model").write_bytes((tmp_path / "model").read_bytes()[:-3])
+    with pytest.raises(FileFormatError):
+        load_model(tmp_path / "model")
+
+
+@every
+def test_a_grid_search_over_queries_and_a_pipeline_take_it(rows, ranker):
+    X, y, qid = rows
+    strength = next(iter(set(ranker.get_params()) & {"C", "alpha", "nu"}))
+    ranker = clone(ranker).set_params(tol=1e-3)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(ranker, {strength: [0.01, 10.0]}, cv=QueryKFold(3))
+        search.fit(X, y, qid=qid, sample_weight=np.ones(y.size))
+    assert 0.75 < search.best_score_ <= 1
+    piped = make_pipeline(StandardScaler(), clone(ranker)).fit(X, y)
+    assert piped.score(X, y) > 0.75
+
+
+def with_entry(X, value):
+    X = X.copy()
+    X[7, 2] = value
+    return X
+
+
+BAD_ROWS = [
+    (lambda X, y, q: (with_entry(X, np.nan), y, q, None), "NaN in row 7, feature 2"),
+    (lambda X, y, q: (with_entry(X, -np.inf), y, q, None), "inf.* in row 7, feature 2"),
+    (lambda X, y, q: (sparse.csr_matrix(with_entry(X, np.nan)), y, q, None), "row 7, feature 2"),
+    (lambda X, y, q: (X, np.where(y == y[4], np.nan, y), q, None), "y contains NaN"),
+    (lambda X, y, q: (X, y[:-1], q, None), "y has 199 entries for 200 rows"),
+    (lambda X, y, q: (X, y, q[:-1], None), "qid has 199 entries"),
+    (lambda X, y, q: (X, y, [None, *q[1:]], None), "qid is missing in row 0"),
+    (lambda X, y, q: (X, y, np.where(q == q[0], np.nan, q), None), "qid is missing in row 0"),
+    (lambda X, y, q: (X, y, q, -np.ones(200)), r"sample_weight\[0\] = -1.0 is negative"),
+    (lambda X, y, q: (X, y, q, np.zeros(200)), "every sample_weight is zero"),
+    (lambda X, y, q: (X, y, q, np.ones(4)), "sample_weight has 4 entries"),
+    (lambda X, y, q: (X, y, q, np.full(200, 1e-200)), r"between 1e-100 and 1e\+100"),
+    (lambda X, y, q: (X, None, q, None), "requires y"),
+    (lambda X, y, q: (X, np.zeros((200, 2, 2)), q, None), "one dimension"),
+    (lambda X, y, q: (X, np.ones(200), q, None), "one class only"),
+]
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), RankNCG(), RankRLS(), SVRank()], ids=str)
+@pytest.mark.parametrize(("change", "message"), BAD_ROWS)
+def test_bad_rows_are_refused_before_any_work(rows, ranker, change, message):
+    X, y, qid, weight = change(*rows)
+    with pytest.raises(ValueError, match=message):
+        clone(ranker).fit(X, y, qid=qid, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "change", "message"),
+    [
+        (RankSVM(), lambda y: y.astype("datetime64[D]"), "y holds dates"),
+        (RankSVM(), lambda y: np.column_stack((y, y)), "one dimension"),
+        (RankSVM(), lambda y: ["a", *y[1:]], "mixes text"),
+        (RankRLS(), lambda y: y.astype(str), "differences of labels need numbers"),
+        (SVRank(), lambda y: y.astype(str), "differences of labels need numbers"),
+        (RankRLS(), lambda y: np.column_stack((y, y * np.nan)), "y contains NaN in row 0"),
+    ],
+)
+def test_labels_of_a_wrong_kind_are_refused(rows, ranker, change, message):
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(rows[0], change(rows[1]))
+
+
+@pytest.mark.parametrize("ranker", [RankRLS(), SVRank()], ids=str)
+def test_products_alone_are_a_kernel_matrix(rows, ranker):
+    with pytest.raises(PairrankError, match='kernel="precomputed"'):
+        ranker.fit(aslinearoperator(rows[0] @ rows[0].T), rows[1])
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), RankNCG(), RankRLS(), SVRank()], ids=str)
+def test_comparisons_of_other_rows_are_refused(rows, ranker):
+    X, _, qid = rows
+    with pytest.raises(PairrankError, match="count 400 rows"):
+        ranker.fit(X, Pairs([0], [1], n_rows=400))
+    with pytest.raises(PairrankError, match="different queries"):
+        ranker.fit(np.eye(3), Pairs([0], [1], n_rows=3), qid=[1, 2, 2])
+    for none in (Pairs([], [], n_rows=200), Pairs([0], [1], [0.0], n_rows=200)):
+        with pytest.raises(NoPairsError, match="no comparison"):
+            ranker.fit(X, none)
+    if "graph" in ranker.get_params():
+        with pytest.raises(NoPairsError, match="no preference"):
+            ranker.fit(X, rows[1], qid=np.arange(200))
+        with pytest.raises(PairrankError, match="leave graph"):
+            clone(ranker).set_params(graph="chain").fit(X, Pairs([0], [1], n_rows=200))
+    with pytest.raises(ValueError, match="features"):
+        ranker.fit(X, rows[1], qid=qid).predict(X[:, :3])
+
+
+@every
+def test_an_overflow_is_an_error_that_says_what_to_do(rows, ranker):
+    X, y, qid = rows
+    for form in (np.asarray, sparse.csr_array):
+        fresh = clone(ranker)
+        with pytest.raises(PairrankError, match="scale the"):
+            fresh.fit(form(X * 1e200), y, qid=qid)
+        assert not hasattr(fresh, "coef_")
+
+
+WRONG = [
+    (RankSVM(0), "C must be greater than 0"),
+    (RankSVM(np.inf), "C must be"),
+    (RankSVM("1"), "C must be"),
+    (RankSVM(tol=-1), "tol must be"),
+    (RankSVM(max_iter=1.5), "max_iter must be a whole number"),
+    (RankSVM(loss="hinge", solver="tron"), "needs a smooth loss"),
+    (RankSVM(loss="ridge"), "loss must be one of"),
+    (RankSVM(reduction="pairs"), "reduction must be one of"),
+    (RankSVM(solver="newton"), "solver must be one of"),
+    (RankSVM(pair_sum="fenwick"), "selection_tree"),
+    (RankSVM(graph="ring"), "graph must be"),
+    (RankSVM(graph=[(0, 1), (1, 0)]), "cycle"),
+    (RankNCG(0), "alpha must be greater than 0"),
+    (RankNCG(np.nan), "alpha must be"),
+    (RankNCG(eps=0), "eps must be"),
+    (RankNCG(eps=1.0), "eps must be below 1"),
+    (RankNCG(eps="tiny"), "eps must be"),
+    (RankNCG(max_iter=-1), "max_iter must be"),
+    (RankNCG(loss="hinge"), "loss must be one of 'logistic', 'probit', 'raykar'"),
+    (RankNCG(loss="raykar", solver="tron"), 'use solver="ncg"'),
+    (RankNCG(pair_sum="tree"), "beaulieu"),
+    (RankNCG(pair_sum="beaulieu"), r"sums erfc functions only.*'probit' or 'raykar'"),
+    (RankNCG(covariance="pairs"), "covariance must be one of"),
+    (RankNCG(covariance="rows", kernel="rbf"), "leave covariance=None"),
+    (RankNCG(kernel="cosine"), "kernel"),
+    (RankNCG(kernel=Kernel("rbf", gamma=-1.0)), "gamma"),
+    (RankRLS(0), "alpha must be greater than 0"),
+    (RankRLS(max_iter=0), "max_iter must be at least 1"),
+    (RankRLS(patience=0), "patience must be"),
+    (RankRLS(regularization="ridge"), "regularization must be one of"),
+    (RankRLS(validation_fraction=1.0), "validation_fraction must be below 1"),
+    (RankRLS(validation_fraction=0), "validation_fraction must be"),
+    (RankRLS(solver="direct", regularization="iteration"), "needs iterations"),
+    (RankRLS(0, regularization="hybrid"), "alpha must be"),
+    (MPRank(0.0), "C must be greater than 0"),
+    (MPRank(1e308), "2 C overflows"),
+    (MPRank(n=3), r"n must be one of 1, 2 \(got 3\)"),
+    (SVRank(n=1.5), "n must be a whole number"),
+    (SVRank(epsilon=-0.1), "epsilon must be at least 0"),
+    (MPRank(solver="bundle"), r"solver \(for n = 2\) must be one of 'auto', 'cg', 'direct'"),
+    (MPRank(n=1, solver="cg"), r"solver \(for n = 1\) must be one of 'auto', 'bundle'"),
+    (SVRank(solver="tron"), r"solver \(for n = 1\) must be one of"),
+    (SVRank(n=2, solver="bundle"), "'auto', 'tron'"),
+    (ConvexHullRanker(0), "nu must be greater than 0"),
+    (ConvexHullRanker(float("nan")), "nu must be .* .got nan"),
+    (ConvexHullRanker("1"), "nu must be .* .got '1'"),
+    (ConvexHullRanker(graph=[(0, 1), (1, 0)]), "cycle: 0 < 1 < 0; remove one of its edges"),
+    (ConvexHullRanker(graph=[("a", "b"), ("b", "a")]), "cycle: 'a' < 'b' < 'a'; remove one"),
+    (ConvexHullRanker(graph=[(0, 1), (1, 2), (2, 0)]), "cycle: 0 < 1 < 2 < 0; remove one"),
+    (ConvexHullRanker(graph=[(1, 1)]), "joins 1 with itself; remove it"),
+    (ConvexHullRanker(graph=[]), "at least one edge"),
+    (ConvexHullRanker(regularizer="l1", kernel="rbf"), "regularizer must be one of"),
+    (ConvexHullRanker(regularizer="coefficients"), "needs a kernel"),
+    (PairwiseRanker("cubic"), "loss must be one of 'squared_hinge'"),
+    (PairwiseRanker(object()), "or an object with phi"),
+    (PairwiseRanker("logistic", eps=2.0), "eps"),
+    (PairwiseRanker("raykar", solver="tron"), 'use solver="ncg"'),
+    (PairwiseRanker(pair_sum="boxes"), "does not exist for this loss"),
+    (RankBoost(0), "n_estimators must be at least 1"),
+    (RankBoost(patience=0.5), "patience must be a whole number"),
+    (RankBoost(early_stopping="no"), "early_stopping must be one of False, True"),
+    (RankBoost(validation_metric="auc@"), "auc@"),
+]
+
+
+@pytest.mark.parametrize(("ranker", "message"), WRONG)
+def test_a_wrong_parameter_is_named(rows, ranker, message):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match=message):
+        ranker.fit(X, y, qid=qid)
+    assert not hasattr(ranker, "coef_")
