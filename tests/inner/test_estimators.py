@@ -308,7 +308,7 @@ def test_an_interrupt_within_the_sample_is_the_fit_s(monkeypatch):
 
     monkeypatch.setattr("pairrank.objective.SampledModel.matrix", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        fitted = RankSVM().fit(X, y)
+        fitted = RankSVM(1.0).fit(X, y)
     assert fitted.status_ == "interrupted"
     assert fitted.objective_ == pytest.approx(150_000)  # every pair at w = 0, normalised by rows
 
@@ -382,12 +382,12 @@ def test_one_very_steep_plane_holds_up_no_descent(steepest, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6))
     y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
-    ranker = PairwiseRanker("exponential", solver="bundle", max_iter=40)
+    ranker = PairwiseRanker("exponential", C=1.0, solver="bundle", max_iter=40)
     if steepest == np.inf:
         with pytest.warns(ConvergenceWarning):
             ranker.fit(X, y)
         return
-    least = PairwiseRanker("exponential", tol=1e-8).fit(X, y).objective_
+    least = PairwiseRanker("exponential", C=1.0, tol=1e-8).fit(X, y).objective_
     assert ranker.fit(X, y).status_ == "gap_closed"
     assert least * (1 - 1e-9) <= ranker.objective_ <= least * (1 + ranker.tol)
 

@@ -21,7 +21,7 @@ from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.preferences import Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
-from pairrank.rank_boost.rankings import Columns, Rankings
+from pairrank.rank_boost.rankings import Columns, Rankings, WeakRanking
 
 _EQUAL_SCORES = (
     "no weak ranking orders the weighted pairs better than chance, so every row has the same "
@@ -221,8 +221,8 @@ class RankBoost(FittedRanker):
         booster = Booster(codes, preferences, float(self.learning_rate))
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
-            self._found, history = [], []
-            status = Status.ROUNDS
+            self._found: list[WeakRanking] = []
+            history, status = [], Status.ROUNDS
             started = time.perf_counter()
             try:
                 while len(self._found) < self.n_estimators:
