@@ -55,7 +55,7 @@ def assert_rounds(ranker, X, kept, pairs):
         }
         assert tuple(weak.h[row] for row in kept) in near
         assert abs(ranker.history_[number].gradient_norm - best) <= tolerance
-        wanted = now.alpha(weak.h, SMOOTHING)
+        wanted = ranker.learning_rate * now.alpha(weak.h, SMOOTHING)
         # An alpha is the logarithm of shares of at least SMOOTHING, known to `tolerance`.
         assert abs(alpha - wanted) <= 4.0 * tolerance / SMOOTHING
         scores = next(staged)

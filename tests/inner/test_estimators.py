@@ -24,8 +24,8 @@ from pairrank import (
 from pairrank._protocols import Step
 from pairrank.estimators import covariance
 from pairrank.estimators._docstrings import completed, entries
-from pairrank.estimators._rows import RankingAccuracy, Rows, Watch, draw_held_rows, row_scores
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.estimators._rows import Rows, Watch, draw_held_rows, row_scores
+from pairrank.exceptions import PairrankError
 from pairrank.losses import Hinge, Logistic, SquaredHinge
 from pairrank.metrics import pairwise_accuracy
 from pairrank.objective import PairObjective, Problem, problem
@@ -203,26 +203,20 @@ def test_rows_are_scored_where_they_lie(form, block, monkeypatch):
     np.testing.assert_allclose(row_scores(form(X))(w), X @ w)
 
 
-def test_the_ranking_accuracy_is_that_of_the_metric_averaged_over_queries():
-    rng = np.random.default_rng(0)
-    y, qid = rng.integers(0, 3, 60).astype(float), np.repeat(np.arange(6), 10)
-    scores, weight = rng.integers(0, 5, 60) / 2, rng.integers(0, 3, 60).astype(float)
-    for weights in (None, weight):
-        accuracy = pairwise_accuracy(y, scores, qid=qid, sample_weight=weights, average="queries")
-        assert RankingAccuracy(y, qid, sample_weight=weights)(scores) == pytest.approx(accuracy)
-    assert RankingAccuracy(y, qid)(scores) == pytest.approx(1 - ranking_error(y, scores, qid))
+def test_validation_scores_are_one_less_the_ranking_error(noisy):
+    (X, y, qid), held = noisy
+    given = dict(zip(("X_val", "y_val", "qid_val"), held, strict=True))
+    ranker = RankRLS().fit(X, y, qid=qid, **given)
+    error = ranking_error(held[1], ranker.predict(held[0]), held[2])
+    assert ranker.validation_scores_[-1] == pytest.approx(1 - error)
     pairs = Pairs([0, 1, 2, 3], [1, 2, 3, 0], magnitude=[1.0, 2.0, 0.0, 1.0])
-    assert RankingAccuracy(pairs)(np.array([1.0, 0.0, 0.0, 0.0])) == 1.5 / 3
-    assert np.isnan(RankingAccuracy(y, qid)(np.full(60, np.inf)))
-    i = rng.integers(0, 30, 50)
-    pairs = Pairs(i, i + 30, rng.exponential(size=50), rng.integers(-1, 2, 50) * 0.5, n_rows=60)
-    for weights in (None, weight):
-        accuracy = pairwise_accuracy(pairs, scores, sample_weight=weights)
-        assert RankingAccuracy(pairs, sample_weight=weights)(scores) == pytest.approx(accuracy)
+    ranker.fit(np.eye(4), pairs, X_val=np.eye(4), y_val=pairs)
+    expected = pairwise_accuracy(pairs, ranker.predict(np.eye(4)))
+    assert ranker.validation_scores_[-1] == pytest.approx(expected)
 
 
 def test_of_equal_scores_the_first_iterate_is_kept_and_zero_weights_never():
-    watch = Watch(RankingAccuracy(np.arange(3.0)), lambda w: w, patience=2)
+    watch = Watch(lambda s: pairwise_accuracy(np.arange(3.0), s), lambda w: w, patience=2)
     zero, wrong, tied = np.zeros(3), np.array([3.0, 2.0, 1.0]), np.ones(3)
     told = [
         watch(Step(at, 0.0, 0.0, w, 0.0, 0, 0)) for at, w in enumerate((zero, wrong, tied, tied))
@@ -280,31 +274,6 @@ def data():
     return X, y, rng.integers(0, 4, 90), roles
 
 
-def test_the_ranking_accuracy_is_that_of_the_metric(data):
-    X, y, qid, roles = data
-    scores = np.round(X[:, 0], 1)
-    more = {name: [1.0, float(name != "winner_weight")] for name in roles}
-    with pytest.warns(PairrankWarning, match="query 9 of .* no pair of positive winner_weight"):
-        found = RankingAccuracy(
-            np.append(y, [0.0, 1.0]), np.append(qid, [9, 9]),
-            **{name: np.append(part, more[name]) for name, part in roles.items()},
-        )(np.append(scores, [0.0, 0.0]))  # fmt: skip
-    assert found == pytest.approx(pairwise_accuracy(y, scores, qid=qid, average="queries", **roles))
-    turned = Pairs([0, 1, 2], [3, 4, 5], magnitude=[1.0, -1.0, 0.0], n_rows=y.size)
-    for judge in (
-        RankingAccuracy(turned, **roles)(scores),
-        pairwise_accuracy(turned, scores, **roles),
-    ):
-        weight = roles["sample_weight"]
-        win, lose = weight * roles["winner_weight"], weight * roles["loser_weight"]
-        each = [
-            (win[0] * lose[3], scores[0] - scores[3]),
-            (win[4] * lose[1], scores[4] - scores[1]),
-        ]
-        right = sum(w * (0.5 if d == 0 else d > 0) for w, d in each)
-        assert judge == pytest.approx(right / sum(w for w, _ in each))
-
-
 def test_rows_held_out_keep_them(data):
     X, y, qid, roles = data
     rows = Rows(X, y, qid, **roles)
@@ -339,7 +308,7 @@ def test_an_interrupt_within_the_sample_is_the_fit_s(monkeypatch):
 
     monkeypatch.setattr("pairrank.objective.SampledModel.matrix", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        fitted = RankSVM().fit(X, y)
+        fitted = RankSVM(1.0).fit(X, y)
     assert fitted.status_ == "interrupted"
     assert fitted.objective_ == pytest.approx(150_000)  # every pair at w = 0, normalised by rows
 
@@ -413,12 +382,12 @@ def test_one_very_steep_plane_holds_up_no_descent(steepest, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6))
     y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
-    ranker = PairwiseRanker("exponential", solver="bundle", max_iter=40)
+    ranker = PairwiseRanker("exponential", C=1.0, solver="bundle", max_iter=40)
     if steepest == np.inf:
         with pytest.warns(ConvergenceWarning):
             ranker.fit(X, y)
         return
-    least = PairwiseRanker("exponential", tol=1e-8).fit(X, y).objective_
+    least = PairwiseRanker("exponential", C=1.0, tol=1e-8).fit(X, y).objective_
     assert ranker.fit(X, y).status_ == "gap_closed"
     assert least * (1 - 1e-9) <= ranker.objective_ <= least * (1 + ranker.tol)
 

@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from loss_table import pairs_of, weights_of
 from pairrank import RankBoost, load_model
 from pairrank.compiled.weak_rankings import write_codes
-from pairrank.estimators._round_loop import HeldScores
 from pairrank.estimators._rows import Watch
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
 from pairrank.preferences import Levels
 from pairrank.rank_boost import binning
 from pairrank.rank_boost.binning import encode
+from pairrank.rank_boost.rankings import Columns
 from rank_boost_definition import pair_list
 from rank_boost_rounds import KINDS, N_ROUNDS, assert_rounds, features
 from strategies import problems_with_roles
@@ -221,7 +221,7 @@ def test_an_interrupt_within_a_round_drops_that_round(place, monkeypatch):
         return call
 
     if place == "scores":
-        monkeypatch.setattr(HeldScores, "add", interrupts(HeldScores.add))
+        monkeypatch.setattr(Columns, "__getitem__", interrupts(Columns.__getitem__))
     else:
         monkeypatch.setattr(Watch, "__call__", interrupts(Watch.__call__))
     with pytest.warns(ConvergenceWarning, match="interrupted"):

@@ -32,7 +32,7 @@ METHODS = {
     SVM: Method(lambda C: RankSVM(C), COSTS),
     HINGE: Method(lambda C: RankSVM(C, loss="hinge"), COSTS),
     NCG: Method(lambda alpha: RankNCG(alpha), PENALTIES),
-    BOOST: Method(lambda rounds: RankBoost(int(rounds)), (10, 30, 100, 300)),
+    BOOST: Method(lambda rounds: RankBoost(int(rounds), learning_rate=1.0), (10, 30, 100, 300)),
     RIDGE: Method(lambda alpha: Ridge(alpha), PENALTIES),
     LOGISTIC: Method(lambda C: LogisticRegression(C=C), COSTS),
     KERNEL_SVM: Method(lambda C: RankSVM(C, kernel="rbf"), COSTS),

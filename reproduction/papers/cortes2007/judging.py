@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +72,11 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
                 "epsilon": (0.1 * deviation, 0.5 * deviation),
             },
         ),
-        BOOST: Method(RankBoost, "misranking", {"n_estimators": (10, 30, 100, 300)}),
+        BOOST: Method(
+            partial(RankBoost, learning_rate=1.0),
+            "misranking",
+            {"n_estimators": (10, 30, 100, 300)},
+        ),
         RIDGE: Method(
             Ridge, "msd", {"alpha": tuple(size * one for one in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0))}
         ),

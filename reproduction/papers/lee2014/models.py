@@ -28,8 +28,8 @@ POWERS = tuple(range(-15, 11))
 
 L2, L1, L1_SVR, L2_SVR = "L2-loss RankSVM", "L1-loss RankSVM", "L1-loss SVR", "L2-loss SVR"
 LINEAR: dict[str, Callable[[], Any]] = {
-    L2: lambda: RankSVM(reduction="sum"),
-    L1: lambda: RankSVM(loss="hinge", reduction="sum"),
+    L2: lambda: RankSVM(1.0, reduction="sum"),
+    L1: lambda: RankSVM(1.0, loss="hinge", reduction="sum"),
     L1_SVR: RowOrderSVR,
     L2_SVR: lambda: LinearSVR(
         epsilon=0.0,

@@ -130,7 +130,7 @@ def describe(*, name: str, part: float = 1.0, seed: int = 0) -> dict[str, float]
     labels = np.unique(rows.y, return_inverse=True)[1]
     in_query = np.unique(of_row * (labels.max() + 1) + labels) // (labels.max() + 1)
     ratios = np.bincount(in_query, minlength=queries.size) / np.bincount(of_row)
-    stopped = RankSVM(max_iter=1, tol=0.9).fit(rows.X, rows.y, qid=rows.qid)
+    stopped = RankSVM(1.0, max_iter=1, tol=0.9).fit(rows.X, rows.y, qid=rows.qid)
     return {
         "rows": rows.y.size,
         "features": rows.X.shape[1],

@@ -105,7 +105,7 @@ METHODS: dict[str, Method] = {
         lambda C: RankSVM(C, reduction="sum", **QUADRATIC),
         lambda X, y, seed: _choose_c(X, y, seed, **QUADRATIC),
     ),
-    "RankBoost": Method(lambda _: RankBoost(ROUNDS)),
+    "RankBoost": Method(lambda _: RankBoost(ROUNDS, learning_rate=1.0)),
 }
 
 

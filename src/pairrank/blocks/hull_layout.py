@@ -44,10 +44,8 @@ class PreparedHull:
     queries: NDArray[Any]
     n_pairs: int
     n_ties: int
-    weight: float
-    """That of the rows in classes with an edge."""
     bounds: float
-    """The same, once per limit of a row."""
+    """The weight of the rows in classes with an edge, once per limit of a row."""
 
 
 def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
@@ -85,7 +83,6 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
         queries=catalog.queries[classes.query],
         n_pairs=n_pairs,
         n_ties=groups.n_ties,
-        weight=float(total.sum()),
         bounds=float((total * bounded).sum()),
     )
 

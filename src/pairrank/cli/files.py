@@ -68,7 +68,7 @@ def show(file: str, record: dict[str, Any], *, as_json: bool) -> None:
 def weights_of(model: ModelRecord, path: str) -> tuple[str, list[str], list[tuple[Any, ...]]]:
     """Return the table of the largest weights of a ranker; it is empty for other models."""
     from pairrank.estimators import RANKERS
-    from pairrank.estimators._html import largest_weights
+    from pairrank.estimators._weights import largest_weights
     from pairrank.estimators.model_files import saved_of
 
     if model.estimator not in RANKERS:

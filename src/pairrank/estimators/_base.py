@@ -62,17 +62,11 @@ class BaseRanker(Described, BaseEstimator):
     max_iter: int
     n: int
     patience: int | None
+    validation_fraction: float
     verbose: int
     warm_start: bool = False
     random_state: Any
     n_pairs_: int
-
-    def _html_repr(self) -> str:
-        """Return what notebooks show: scikit-learn's diagram, below a table of the fit."""
-        from pairrank.estimators._html import fit_table
-
-        diagram: str = super()._html_repr()
-        return fit_table(self) + diagram if hasattr(self, self._learnt) else diagram
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""
@@ -304,13 +298,12 @@ class BaseRanker(Described, BaseEstimator):
 
     def _judge(self, held: Rows) -> Judge:
         """Return the function that judges the scores of validation rows; higher is better."""
-        if self.validation_metric is None:
-            return self._accuracy(held)
-        return metric_judge(metric_named(self.validation_metric), held, self)
+        name = self.validation_metric or self._accuracy(held)
+        return metric_judge(metric_named(name), held, self)
 
-    def _accuracy(self, held: Rows) -> Judge:
-        """Return the accuracy that judges where `validation_metric` is None."""
-        return metric_judge(metric_named("pairwise_accuracy"), held, self)
+    def _accuracy(self, held: Rows) -> str:
+        """Return the metric that judges where `validation_metric` is None."""
+        return "pairwise_accuracy"
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         return validation.check_features(self, X, reset=reset)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import Callback, FloatArray, Status, Step
+from pairrank._protocols import Callback, FloatArray, Step
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
@@ -17,7 +17,6 @@ from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.scoring import check_names
 from pairrank.design import Design
-from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
@@ -100,17 +99,10 @@ def fit_on_passes(
     prepared = ranker._prepare_blocks(passes, catalog)
     _keep_counts(ranker, catalog, prepared)
     last = _Last(raw)
-    printer = progress_printer(ranker.verbose, ranker.n_pairs_)
-    solutions: list[Any] = []
     try:
         with threads.blas_for(catalog.sample.rows.X):
-            solve = ranker._block_solver(passes, prepared)
-            for target, start in enumerate(starts):
-                watch = watches[target] if watches else None
-                shown = combined(printer, watch, last, last.passing(callback))
-                solutions.append(solve(target, start, shown))
-                if solutions[-1].status is Status.INTERRUPTED:
-                    break
+            solve, told = ranker._block_solver(passes, prepared), last.passing(callback)
+            solutions = ranker._solve(solve, range(n_targets), starts, watches, last, told)
     except Exception as error:
         if last.coef is not None:
             ranker.partial_coef_ = error.partial_coef_ = raw(last.coef)  # type: ignore[attr-defined]

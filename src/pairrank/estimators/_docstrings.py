@@ -24,7 +24,7 @@ kernel : None, "linear", "rbf", "poly", "precomputed", callable or Kernel, defau
     ``Kernel("rbf", gamma=0.1, n_components=500)``; grids reach them as ``kernel__gamma``. With
     "precomputed", X is the kernel matrix of the training rows, and k(rows, training rows) for
     predictions.
-C : float, default 1.0
+C : float, default 0.1
     Weight of the loss.
 max_iter : int, default 1000
     The largest number of iterations: Newton steps, conjugate gradients, cutting planes, or rounds

@@ -1,10 +1,10 @@
-"""SolvedRanker: the `fit` of every ranker, and PairLossRanker for losses over preferences."""
+"""FittedRanker: the `fit` of every ranker; SolvedRanker: weights that a solver finds."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -19,7 +19,6 @@ from pairrank._protocols import Callback, Features, FloatArray, Status
 from pairrank.blocks import RowBlocks
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import AnyKernel, BaseRanker, Seed
-from pairrank.estimators._counts import keep_counts
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import (
@@ -28,6 +27,8 @@ from pairrank.estimators._rows import (
     Watch,
     aligned,
     columns_of,
+    draw_held_rows,
+    keep_counts,
     row_scores,
 )
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
@@ -68,24 +69,13 @@ class _Kept(NamedTuple):
     objective: float
 
 
-@ranker
-class SolvedRanker(BaseRanker, ABC):
-    """A ranker whose weights a solver finds.
+class FittedRanker(BaseRanker, ABC):
+    """A ranker with the one `fit`.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_hold_out`, `_accuracy` and `_conclude`.
+    overrides `_accuracy`, `_keep` and `_conclude`. It stops early by validation rows if
+    `_stops_early`; where it has a `validation_fraction` it draws them.
     """
-
-    _: KW_ONLY
-    tol: float = 1e-3
-    max_iter: int = 1000
-    kernel: AnyKernel = None
-    validation_metric: str | None = None
-    patience: int | None = None
-    verbose: int = 0
-    random_state: Seed = None
-
-    _least_iterations = 0
 
     def fit(
         self,
@@ -110,7 +100,7 @@ class SolvedRanker(BaseRanker, ABC):
         ----------
         X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
             With ``kernel="precomputed"`` the kernel matrix of the rows. RowBlocks hold labels,
-            queries and weights too, so leave those out.
+            queries and weights too, so leave those out. NaN is a missing value to RankBoost.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
             Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
             RankRLS, MPRank and SVRank learn weights for each of several columns;
@@ -126,8 +116,8 @@ class SolvedRanker(BaseRanker, ABC):
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             Validation rows, for `validation_scores_` and for stopping early (see `patience`).
         callback : callable, optional
-            Called with a `Step` (ConvexHullRanker: a `BoundStep`) after every iteration; returning
-            True stops the fit.
+            Called with a `Step` (ConvexHullRanker: a `BoundStep`; RankBoost: alphas as `coef`)
+            after every iteration; returning True stops the fit.
 
         Returns
         -------
@@ -140,7 +130,7 @@ class SolvedRanker(BaseRanker, ABC):
             there is nothing to learn from.
         """
         given = locals()
-        if isinstance(X, RowBlocks):
+        if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):
             from pairrank.estimators._blocks import fit_row_blocks
 
             return fit_row_blocks(self, given)
@@ -159,32 +149,43 @@ class SolvedRanker(BaseRanker, ABC):
         keep_counts(self, rows, preferences)
         if len(targets) == 1 and not of_pairs:  # the preferences hold what is learnt of them
             rows, targets = rows._replace(y=None), [None]
-        printer = progress_printer(self.verbose, self.n_pairs_)
-        solutions: list[Any] = []
         with threads.blas_for(features):
             solve = self._solver_of(rows, features, preferences)
-            for at in range(len(targets)):
-                watch = watches[at] if watches else None
-                shown: Any = combined(printer, watch, callback)
-                solutions.append(solve(targets[at], starts[at], shown))
-                if solutions[-1].status is Status.INTERRUPTED:
-                    break
+            solutions = self._solve(solve, targets, starts, watches, callback)
         status = self._keep(solutions, watches, len(targets))
         self._warn(status, row_scores(features))
         self._conclude(rows, features, preferences, solutions)
         return self
 
+    def _solve(
+        self,
+        solve: Solve,
+        targets: Sequence[Any],
+        starts: Sequence[Any],
+        watches: list[Watch],
+        *callbacks: Callback | None,
+    ) -> list[Any]:
+        """Return the solution of each target up to one that was interrupted."""
+        printer, solutions = progress_printer(self.verbose, self.n_pairs_), []
+        for at, (target, start) in enumerate(zip(targets, starts, strict=True)):
+            watch = watches[at] if watches else None
+            solutions.append(solve(target, start, combined(printer, watch, *callbacks)))
+            if solutions[-1].status is Status.INTERRUPTED:
+                break
+        return solutions
+
     def _check_parameters(self) -> None:
         """Check the parameters that all rankers share; each ranker adds its own."""
-        least = self._least_iterations
-        validation.check_number(self.tol, "tol")
-        validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         self._check_kernel()
         validation.check_choices(self)
         if self.validation_metric is not None:
             metric_named(self.validation_metric)
         if self.patience is not None:
             validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
+        fraction = getattr(self, "validation_fraction", 0.5)
+        validation.check_number(fraction, "validation_fraction")
+        if fraction >= 1:
+            raise PairrankError(f"validation_fraction must be below 1, got {fraction!r}")
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:
@@ -193,31 +194,6 @@ class SolvedRanker(BaseRanker, ABC):
     @abstractmethod
     def _solver_of(self, rows: Rows, features: Any, preferences: Any) -> Solve:
         """Return the function that solves for a target."""
-
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
-
-        A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,
-        which returns the function that solves for a target, by number.
-        """
-        raise PairrankError(
-            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
-            "RankSVM, RankNCG or another linear ranker"
-        )
-
-    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
-        """Set further fitted attributes after a fit on blocks."""
-
-    def _shift_scores(self, offset: Any) -> None:
-        """Add an offset to fitted attributes that are in the unit of scores."""
-
-    def _check_blocks(self) -> None:
-        """Raise a PairrankError for parameters that need all rows in memory."""
-        if self._maps_features or self._is_precomputed:
-            raise PairrankError(
-                f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "
-                "the kernel, as those of pairrank.Kernel, and leave kernel=None"
-            )
 
     @property
     def _stops_early(self) -> bool:
@@ -231,12 +207,15 @@ class SolvedRanker(BaseRanker, ABC):
 
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
-        if held is None and self._stops_early:
-            raise PairrankError(
-                f"{self._early_reason[0]} stops the fit by validation rows, and there are none: "
-                f"pass X_val and y_val (and qid_val) to fit, or {self._early_reason[1]}"
-            )
-        return rows, held
+        if held is not None or not self._stops_early:
+            return rows, held
+        if hasattr(self, "validation_fraction"):
+            generator = np.random.default_rng(self._seed())
+            return draw_held_rows(rows, float(self.validation_fraction), generator)
+        raise PairrankError(
+            f"{self._early_reason[0]} stops the fit by validation rows, and there are none: "
+            f"pass X_val and y_val (and qid_val) to fit, or {self._early_reason[1]}"
+        )
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
         """Return the functions that judge each target; a single column is used for all targets."""
@@ -265,6 +244,61 @@ class SolvedRanker(BaseRanker, ABC):
                 f"but y has {n_targets} and X {n_features}"
             )
         return coefs
+
+    @abstractmethod
+    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
+        """Set the solutions as fitted attributes; return the status of the worst target."""
+
+    @abstractmethod
+    def _warn(self, status: Status, scores: Callable[[FloatArray], FloatArray]) -> None:
+        """Warn where a fit did not converge, or scores all rows alike."""
+
+
+@ranker
+class SolvedRanker(FittedRanker, ABC):
+    """A ranker whose weights a solver finds."""
+
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_iter: int = 1000
+    kernel: AnyKernel = None
+    validation_metric: str | None = None
+    patience: int | None = None
+    verbose: int = 0
+    random_state: Seed = None
+
+    _least_iterations = 0
+
+    def _check_parameters(self) -> None:
+        least = self._least_iterations
+        validation.check_number(self.tol, "tol")
+        validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
+        super()._check_parameters()
+
+    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+        """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
+
+        A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,
+        which returns the function that solves for a target, by number.
+        """
+        raise PairrankError(
+            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
+            "RankSVM, RankNCG or another linear ranker"
+        )
+
+    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
+        """Set further fitted attributes after a fit on blocks."""
+
+    def _shift_scores(self, offset: Any) -> None:
+        """Add an offset to fitted attributes that are in the unit of scores."""
+
+    def _check_blocks(self) -> None:
+        """Raise a PairrankError for parameters that need all rows in memory."""
+        if self._maps_features or self._is_precomputed:
+            raise PairrankError(
+                f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "
+                "the kernel, as those of pairrank.Kernel, and leave kernel=None"
+            )
 
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         """Set the solutions as fitted attributes; return the status of the worst target.

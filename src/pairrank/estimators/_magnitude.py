@@ -30,8 +30,8 @@ from pairrank.preferences import Differences, Pairs
 if TYPE_CHECKING:
     from pairrank.blocks.catalog import Catalog
 
-_SHARE = 1.0 / 32.0
-"""The default C per row and unit of the labels."""
+_SHARE = 0.1
+"""The default C per row and unit of the labels: the C of RankSVM."""
 PENALTY = 2.0
 """The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
@@ -49,13 +49,12 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
 
     _descriptions: ClassVar = entries("""
 C : float or None, default None
-    Weight of the costs, averaged over the m_q^2 pairs of a query. None is m s^(2 - n)/32, where m
+    Weight of the costs, averaged over the m_q^2 pairs of a query. None is m s^(2 - n)/10, where m
     is the mean number of rows of a query (of Pairs, twice that of the comparisons) and s the
     standard deviation of the labels of a query (of Pairs, the root mean square of magnitudes over
     sqrt(2); all targets together have one). So scores follow a change of the labels' unit, and with
-    n = 2 and one query it is RankRLS with alpha = 16. Chosen on eight regression sets with features
-    of unit variance; on others its pairwise accuracy was within 1 % of that of a C from
-    cross-validation, except for fewer than 100 rows and, with n = 2, labels with outliers.
+    n = 2 and one query it is RankRLS with alpha = 5. A row then costs as much as by the default C
+    of RankSVM.
 C_ : float
     The weight that was used.
 n_pairs_ : int

@@ -1,11 +1,15 @@
-"""PairLossRanker: a loss over preferences, minimised over rows in memory or over blocks."""
+"""PairLossRanker: a loss over preferences; PairProbabilities: its likelihood of a pair."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
 from pairrank import _validation as validation
+from pairrank._protocols import Features, FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import Graph
 from pairrank.estimators._descent import Method, minimize, values_agree
@@ -14,7 +18,7 @@ from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, preferences_of
 from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError
-from pairrank.losses import as_loss
+from pairrank.losses import Logistic, Probit, as_loss
 from pairrank.objective import Problem, StepRule
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Pairs, Preferences, as_graph
@@ -114,3 +118,65 @@ class PairLossRanker(SolvedRanker):
     @property
     def _solver_name(self) -> str:
         return "sgd" if isinstance(self.solver, SGD) else self.solver
+
+
+def _is_likelihood(ranker: Any) -> bool:
+    """Whether the loss is the likelihood of a pair."""
+    return isinstance(ranker.loss, str) and ranker.loss in ("logistic", "probit", "raykar")
+
+
+class PairProbabilities:
+    """A ranker that gives probabilities where its `loss` is the likelihood of a pair."""
+
+    loss: Any
+    predict: Any
+
+    @available_if(_is_likelihood)
+    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
+        """Return the probability that each row of Xi is preferred to the same row of Xj.
+
+        Parameters
+        ----------
+        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+            S of the difference of scores; the logistic sigmoid for "raykar" (Eq. 2).
+
+        Raises
+        ------
+        ValueError
+            If Xi and Xj differ in shape, or `predict` raises for one of them.
+
+        Notes
+        -----
+        Costs two predictions.
+        """
+        first, second = self.predict(Xi), self.predict(Xj)
+        if first.size != second.size:
+            raise PairrankError(shapes_differ(first, second))
+        return self.preference_proba(first - second)
+
+    @available_if(_is_likelihood)
+    def preference_proba(self, margins: FloatArray) -> FloatArray:
+        """Return the probabilities of preferences by how much higher the scores are.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_pairs,), float64
+            The score of each pair's first row minus that of its second.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+        """
+        loss = Probit() if self.loss == "probit" else Logistic()
+        with np.errstate(over="ignore"):
+            return -loss.phi(-margins, order=1)
+
+
+def shapes_differ(first: Any, second: Any) -> str:
+    """Return why two sets of rows make no pairs."""
+    rows = f"Xi has {first.shape[0]} rows and Xj {second.shape[0]}"
+    return f"{rows}: row k of each makes pair k"

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from pairrank._protocols import FloatArray, Step
 from pairrank._validation import ALIGNED
 from pairrank.design import Design
-from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError, PairrankWarning
+from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import arguments_of
 from pairrank.metrics._names import Metric
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
@@ -79,6 +79,31 @@ def preferences_of(rows: Rows, graph: Any, reduction: str) -> Preferences:
     levels = Levels.build(rows.y, graph=graph, **rows.layout)
     levels.require_pairs()
     return levels.reduced(reduction)
+
+
+def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
+    """Set `n_rows_`, `n_queries_` and, where it is known without further work, `n_ties_`.
+
+    Rows of weight 0 are not counted. Costs O(n_rows).
+    """
+    kept = None if rows.kept_weight is None else rows.kept_weight > 0
+    ranker.n_rows_ = int(rows.X.shape[0] if kept is None else kept.sum())
+    ranker.n_queries_ = _count_queries(rows, preferences, kept)
+    ranker.__dict__.pop("n_ties_", None)
+    if isinstance(rows.y, Pairs):
+        magnitude = rows.y.magnitude
+        ranker.n_ties_ = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
+    elif isinstance(preferences, Levels):
+        sizes = np.diff(preferences.group_start)
+        ranker.n_ties_ = int((sizes * (sizes - 1) // 2).sum())
+
+
+def _count_queries(rows: Rows, preferences: Any, kept: Any) -> int:
+    if rows.qid is None:
+        return 1
+    if isinstance(preferences, Levels):
+        return preferences.n_queries
+    return int(query_codes(rows.qid if kept is None else rows.qid[kept])[0].size)
 
 
 def columns_of(y: Any) -> list[Any]:
@@ -253,60 +278,6 @@ def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
             "labels in a query"
         )
     return judge
-
-
-class RankingAccuracy:
-    """1 less the ranking error on validation rows, as a function of their scores.
-
-    For labels it is the mean over queries of the weighted share of preferences in the right order,
-    where a tied score counts half (1 less Eq. 1 of Airola et al. 2010). For Pairs it is the share
-    of all comparisons (Eq. 2, normalised) except those of magnitude 0. Equal scores give 0.5.
-    Queries without a pair are left out with a warning; if there are no others, that is an error.
-    """
-
-    def __init__(self, y: Any, qid: NDArray[Any] | None = None, **layout: Any) -> None:
-        self.qid = qid
-        self.preferences: Preferences
-        if isinstance(y, Pairs):
-            n_rows = max([y.n_rows, *(part.size for part in layout.values() if part is not None)])
-            self.preferences = y.preferred().bound(n_rows, qid=qid, **layout)
-            if not self.preferences.n_pairs:
-                raise PairrankError("the validation rows hold no comparison that prefers a row")
-            return
-        self.preferences = levels = Levels.build(y, qid, **layout)
-        empty = np.flatnonzero(levels.query_pair_weight == 0)
-        if empty.size:
-            self._report_empty(levels, empty)
-
-    def __call__(self, scores: FloatArray) -> float:
-        """Return the accuracy of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
-        if not np.isfinite(scores).all():
-            return float("nan")
-        counts = self.preferences.concordance(scores)
-        total = counts.sum(axis=1)
-        counted = total > 0
-        right = (counts[:, 0] + 0.5 * counts[:, 1])[counted] / total[counted]
-        return float(right.mean())
-
-    def _report_empty(self, levels: Levels, empty: NDArray[np.intp]) -> None:
-        first, stop = levels.query_group[empty[0] : empty[0] + 2].tolist()
-        row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
-        name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
-        why = f"one level ({levels.labels[label]:g})"
-        if stop - first > 1:
-            why = "no pair of positive winner_weight and loser_weight"
-        text = f"{name} of the validation rows has {why}"
-        if empty.size == levels.n_queries:
-            raise PairrankError(
-                f"{text}, and no other query has a pair: no row should rank above another; "
-                "validate on rows of at least two labels"
-            )
-        warnings.warn(
-            f"{text}: {empty.size} of {levels.n_queries} queries have no pair and are left out "
-            "of the validation scores",
-            PairrankWarning,
-            stacklevel=6,
-        )
 
 
 class Watch:

@@ -14,7 +14,7 @@ from pairrank._arrays import as_array
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._rows import Judge, RankingAccuracy, Rows
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import OF_DIFFERENCES
@@ -64,8 +64,9 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
             return rows._replace(y=rows.y.bound(rows.X.shape[0], ties=False))
         return rows
 
-    def _accuracy(self, held: Rows) -> Judge:
-        return RankingAccuracy(held.y, **held.layout)
+    def _accuracy(self, held: Rows) -> str:
+        name = super()._accuracy(held)
+        return name if isinstance(held.y, Pairs) else f"{name}:average=queries"
 
     def _check_y(self, y: Any, n_rows: int | None) -> FloatArray:
         return checked_targets(y, n_rows)

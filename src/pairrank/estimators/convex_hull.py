@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _MOST_EDGES = 1_000_000
 _NO_ROWS = (np.empty(0), np.empty(0, dtype=np.int8))
-_SLACK_COST = 10.0
-"""The default cost of the mean squared slack."""
 
 
 class Violations(NamedTuple):
@@ -70,11 +68,8 @@ class ConvexHullRanker(SolvedRanker):
 
     Parameters
     ----------
-    nu : float or None, default None
-        The cost of a squared slack. None is 10/m, where m is the number of rows (their total
-        weight) in classes with an edge, so that the mean squared slack costs 10. Chosen on eight
-        regression sets cut into five classes and on judged queries; on others its pairwise accuracy
-        was within 1 % of that of a nu from cross-validation.
+    nu : float, default 0.1
+        The cost of a squared slack.
     graph : "chain", "full" or OrderGraph, default "chain"
         Which classes are preferred to which: the next higher one present in the query, every higher
         one, or explicit edges (low, high) without a cycle. The graph may be in several parts; a
@@ -107,8 +102,6 @@ class ConvexHullRanker(SolvedRanker):
         How far each training row is outside its limits, 0 inside.
     objective_, lower_bound_ : float
         The objective reached, and a bound that no weights can go below.
-    nu_ : float
-        The cost of a squared slack that was used.
     n_pairs_, n_edges_ : int
         The number of preferences, and of edges between classes of a query.
     n_rows_, n_queries_, n_ties_
@@ -152,7 +145,7 @@ class ConvexHullRanker(SolvedRanker):
     """
 
     _role_refusal = OF_CLASSES
-    nu: float | None = None
+    nu: float = 0.1
     _: KW_ONLY
     graph: Graph = "chain"
     regularizer: Literal["rkhs", "coefficients"] = "rkhs"
@@ -184,8 +177,7 @@ class ConvexHullRanker(SolvedRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.nu is not None:
-            validation.check_number(self.nu, "nu")
+        validation.check_number(self.nu, "nu")
         as_graph(self.graph)
         if self._is_linear and self.regularizer == "coefficients":
             raise PairrankError(
@@ -207,9 +199,7 @@ class ConvexHullRanker(SolvedRanker):
         lift = self._lift(rows.sample_weight)
         lifted = features if lift is None else features @ lift
         objective = HullObjective(lifted, preferences, 1.0)
-        total = float(objective.cost.sum())
-        self.nu_ = _SLACK_COST / total if self.nu is None else float(self.nu)
-        objective.cost *= self.nu_
+        objective.cost *= float(self.nu)
 
         def coefficients(w: Any) -> FloatArray:
             own = objective.coefficients(w)
@@ -243,16 +233,14 @@ class ConvexHullRanker(SolvedRanker):
     def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
         from pairrank.blocks.hull_layout import prepare_hull
 
-        prepared = prepare_hull(passes, catalog, as_graph(self.graph))
-        self.nu_ = _SLACK_COST / prepared.weight if self.nu is None else float(self.nu)
-        return prepared
+        return prepare_hull(passes, catalog, as_graph(self.graph))
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
         from pairrank.blocks.hull_sums import HullProblem
         from pairrank.blocks.sampled import origin_of
 
         origin = origin_of(prepared.catalog.sample.rows.X)
-        problem = HullProblem(passes, prepared, self.nu_, origin)
+        problem = HullProblem(passes, prepared, float(self.nu), origin)
 
         def solve(target: int, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
             points: list[tuple[Any, Any]] = []

@@ -18,7 +18,7 @@ from pairrank.preferences import OrderGraph, as_graph
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
     **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_estimators_"], int),
-    **dict.fromkeys(["objective_", "gap_", "lower_bound_", "C_", "epsilon_", "nu_"], float),
+    **dict.fromkeys(["objective_", "gap_", "lower_bound_", "C_", "epsilon_"], float),
     "status_": str,
 }
 """Fitted attributes that are single values, and their types."""

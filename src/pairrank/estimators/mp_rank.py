@@ -23,7 +23,7 @@ class MPRank(MagnitudeRanker):
     its sign. Of `Pairs` it minimises |w|^2 + C/T times the sum of weight |magnitude - d|^n,
     d = s_i - s_j, T their total weight. No pair is listed.
 
-    With n = 2 and one query it is `RankRLS` with alpha = m/(2 C), by default 16.
+    With n = 2 and one query it is `RankRLS` with alpha = m/(2 C), by default 5.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class PairwiseRanker(PairLossRanker):
         | MarginCost
     ) = "exponential"
     _: KW_ONLY
-    C: float = 1.0
+    C: float = 0.1
     eps: float = 1e-6
     solver: Literal["auto", "tron", "ncg", "bundle"] = "auto"
     pair_sum: Literal[

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, Features, FloatArray, Status
-from pairrank.blocks import RowBlocks
-from pairrank.estimators._base import BaseRanker, Graph, Seed
-from pairrank.estimators._counts import keep_counts
-from pairrank.estimators._descent import progress_printer
+from pairrank._protocols import Callback, Features, FloatArray, Solution, Status, Step
+from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._round_loop import HeldScores, RoundsRun
-from pairrank.estimators._rows import Rows, Watch, aligned, draw_held_rows, preferences_of
+from pairrank.estimators._fit import FittedRanker, Solve
+from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
-from pairrank.metrics._names import metric_named
-from pairrank.preferences import Pairs, Preferences, as_graph
+from pairrank.preferences import Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
-from pairrank.rank_boost.rankings import Rankings
+from pairrank.rank_boost.rankings import Columns, Rankings, WeakRanking
 
 _EQUAL_SCORES = (
     "no weak ranking orders the weighted pairs better than chance, so every row has the same "
@@ -34,7 +30,7 @@ _EQUAL_SCORES = (
 
 
 @ranker
-class RankBoost(BaseRanker):
+class RankBoost(FittedRanker):
     r"""RankBoost: a sum of weak rankings that fits every pair (Freund et al. 2003).
 
     .. math:: H(x) = \sum_t \alpha_t h_t(x), \qquad
@@ -51,6 +47,8 @@ class RankBoost(BaseRanker):
     ----------
     n_estimators : int, default 100
         The number of rounds.
+    learning_rate : float, default 0.5
+        What multiplies alpha; 1 is the paper's algorithm. At 1 the rounds overfit more.
     early_stopping : bool, default False
         Keep the rounds up to the best validation score, and stop `patience` rounds after it. `fit`
         takes X_val and y_val; without them it draws validation rows.
@@ -111,7 +109,8 @@ class RankBoost(BaseRanker):
 
     alpha follows from h by the paper's second method, 0.5 ln(W+/W-), with the weights of the pairs
     that h puts right and wrong, as shares of all: the least loss for an h of 0 and 1. 0.001 is
-    added to W+ and W-, so that alpha is finite where h makes no mistake (then 3.5).
+    added to W+ and W-, so that alpha is finite where h makes no mistake (then 3.5). `learning_rate`
+    multiplies it.
 
     The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
     rounding, the loss is least over all sums of the weak rankings, and rounds end. h is chosen by
@@ -139,6 +138,7 @@ class RankBoost(BaseRanker):
     _learnt = "rankings_"
     n_estimators: int = 100
     _: KW_ONLY
+    learning_rate: float = 0.5
     early_stopping: bool = False
     validation_fraction: float = 0.1
     patience: int = 10
@@ -147,92 +147,6 @@ class RankBoost(BaseRanker):
     reduction: Literal["auto", "rows", "query", "sum"] = "auto"
     verbose: int = 0
     random_state: Seed = None
-
-    def fit(
-        self,
-        X: Features,
-        y: ArrayLike | Pairs | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
-        X_val: Features | None = None,
-        y_val: ArrayLike | Pairs | None = None,
-        qid_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-        winner_weight_val: ArrayLike | None = None,
-        loser_weight_val: ArrayLike | None = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Add one weak ranking after another.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            NaN is a missing value; the zeros of a sparse matrix are values.
-        y : array-like of shape (n_rows,), or Pairs
-            Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers, any hashable values in any order; None: all rows are one query.
-        sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-            Weights of rows: in all pairs, in the pairs that they win, in those that they lose.
-        X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
-            Validation rows, for `validation_scores_` and `early_stopping`.
-        callback : callable, optional
-            Called with a `Step`, whose `coef` are the alphas so far, after every round; returning
-            True stops the fit.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Before any work, if input is infinite, lengths differ, a parameter is out of range, or
-            there is nothing to learn from.
-        """
-        given = locals()
-        self._check_parameters()
-        rows = self._check_rows(X, y, aligned(given))
-        held = self._check_held(X_val, y_val, aligned(given, "_val"), 1)
-        if held is None and self.early_stopping:
-            generator = np.random.default_rng(self._seed())
-            rows, held = draw_held_rows(rows, float(self.validation_fraction), generator)
-        preferences = preferences_of(rows, self.graph, self.reduction)
-        watch, follow = (None, None) if held is None else self._watch(rows, held)
-        self.n_pairs_ = preferences.n_pairs
-        if isinstance(preferences, Pairs):
-            self.n_pairs_ = preferences.n_comparisons
-        keep_counts(self, rows, preferences)
-        run = RoundsRun(progress_printer(self.verbose, self.n_pairs_), watch, follow, callback)
-        status = run.through(self._rounds(rows, preferences), int(self.n_estimators))
-        self._keep(run, watch, status)
-        return self
-
-    def predict(self, X: Features | RowBlocks) -> FloatArray:
-        """Return scores; higher ranks better.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-            NaN is a missing value; RowBlocks may hold none.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), float64
-
-        Raises
-        ------
-        ValueError
-            If X is infinite, or its features differ from those of the training rows.
-
-        Notes
-        -----
-        Costs O(n_rows n_estimators_).
-        """
-        return super().predict(X)
 
     def _scores(self, X: Any) -> FloatArray:
         return self.rankings_.scores(X)
@@ -273,52 +187,88 @@ class RankBoost(BaseRanker):
         return validation.check_features(self, X, reset=reset, missing=True)
 
     def _check_parameters(self) -> None:
-        for name in ("n_estimators", "patience"):
-            value = getattr(self, name)
-            validation.check_number(value, name, low=1, inclusive=True, integer=True)
-        validation.check_choices(self)
+        name = "n_estimators"
+        validation.check_number(self.n_estimators, name, low=1, inclusive=True, integer=True)
+        validation.check_number(self.learning_rate, "learning_rate")
+        if self.learning_rate > 1:
+            raise PairrankError(f"learning_rate must be at most 1 (got {self.learning_rate!r})")
+        super()._check_parameters()
         as_graph(self.graph)
-        validation.check_number(self.validation_fraction, "validation_fraction")
-        if self.validation_fraction >= 1:
-            raise PairrankError(
-                f"validation_fraction must be below 1, got {self.validation_fraction!r}"
-            )
-        if self.validation_metric is not None:
-            metric_named(self.validation_metric)
 
-    def _rounds(self, rows: Rows, preferences: Preferences) -> Any:
-        """Return the rounds over these rows."""
+    def _preferences(self, rows: Rows) -> Preferences:
+        return preferences_of(rows, self.graph, self.reduction)
+
+    def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
+        """Return the callback that adds the last weak ranking to the scores and judges them."""
+        columns = Columns(features[held.places] if held.X is None else held.X)
+        scores = np.zeros(held.n_rows)
+
+        def after_round(alphas: FloatArray) -> FloatArray:
+            if alphas.size:
+                ranking = self._found[alphas.size - 1]
+                scores[:] += ranking.alpha * ranking.values(columns[ranking.feature])
+            return scores
+
+        watch = Watch(judges[0], after_round, self.patience if self.early_stopping else None)
+        watch(Step(0, 1.0, np.nan, np.empty(0), 0.0, 1, 0))
+        return [watch]
+
+    def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
         from pairrank.rank_boost.rounds import Booster
 
         n_bins = None if self.n_rows_ <= MOST_EXACT_ROWS else MOST_BINS
-        return Booster(encode(rows.X, rows.kept_weight, n_bins), preferences)
+        codes = encode(rows.X, rows.kept_weight, n_bins)
+        booster = Booster(codes, preferences, float(self.learning_rate))
 
-    def _watch(self, rows: Rows, held: Rows) -> tuple[Watch, HeldScores]:
-        """Return the callback that judges the validation rows, and what follows their scores."""
-        judge = self._judge(held)
-        follow = HeldScores(rows.X[held.places] if held.X is None else held.X)
-        patience = int(self.patience) if self.early_stopping else None
-        return Watch(judge, lambda alphas: follow.scores, patience), follow
+        def solve(target: None, start: None, callback: Callback | None) -> Solution:
+            self._found: list[WeakRanking] = []
+            history, status = [], Status.ROUNDS
+            started = time.perf_counter()
+            try:
+                while len(self._found) < self.n_estimators:
+                    found = booster.advance()
+                    if isinstance(found, Status):
+                        status = found
+                        break
+                    self._found.append(found.ranking)
+                    alphas = np.array([ranking.alpha for ranking in self._found])
+                    seconds, n = time.perf_counter() - started, len(self._found)
+                    step = Step(n, booster.loss, abs(found.edge), alphas, seconds, n + 1, 0)
+                    history.append(step._replace(coef=None))
+                    if callback is not None and callback(step):
+                        status = Status.STOPPED
+                        break
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+            return Solution(np.empty(0), status, len(history), history)
 
-    def _keep(self, run: RoundsRun, watch: Watch | None, status: Status) -> None:
-        """Set the fitted attributes, and warn where the fit was interrupted or learnt nothing."""
+        return solve
+
+    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
+        """Set the fitted attributes; of an interrupted round nothing is kept."""
+        (solution,), found = solutions, self.__dict__.pop("_found")
         self.__dict__.pop("validation_scores_", None)
-        self.n_iter_ = kept = len(run.found)
-        if watch is not None:
+        status, kept = solution.status, len(solution.history)
+        if watches:
+            kept = min(kept, len(watches[0].curve) - 1)
+        self.n_iter_, self.history_ = kept, solution.history[:kept]
+        for watch in watches:
             self.validation_scores_ = np.array(watch.curve)
             if watch.ran_out:
                 status = Status.VALIDATED
             if self.early_stopping and watch.best is not None:
                 kept = watch.best_iteration
         self.n_estimators_ = self.best_iteration_ = kept
-        self.rankings_ = Rankings.of(run.found[:kept])
-        self.history_, self.status_ = run.history, status.name.lower()
-        self.train_score_ = np.array([1.0, *(step.value for step in run.history)])
+        self.rankings_, self.status_ = Rankings.of(found[:kept]), status.name.lower()
+        self.train_score_ = np.array([1.0, *(step.value for step in self.history_)])
         self.objective_ = float(self.train_score_[kept])
         falls = -np.diff(np.log(self.train_score_[: kept + 1]))
         shares = np.bincount(self.rankings_.features, falls, self.n_features_in_)
         self.feature_importances_ = shares / (shares.sum() or 1.0)
+        return status
+
+    def _warn(self, status: Status, scores: Callable[[FloatArray], FloatArray]) -> None:
         if not status.ok:
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
-        elif not kept and status is not Status.STOPPED:
+        elif not self.n_estimators_ and status is not Status.STOPPED:
             warnings.warn(_EQUAL_SCORES, ZeroWeightsWarning, stacklevel=3)

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._pair_loss import PairLossRanker
-from pairrank.estimators._probabilities import PairProbabilities, shapes_differ
+from pairrank.estimators._pair_loss import PairLossRanker, PairProbabilities, shapes_differ
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.estimators.sandwich import contrast_errors, weight_errors

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from pairrank import _validation as validation
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
-from pairrank.estimators._rows import Rows, columns_of, draw_held_rows
+from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
@@ -116,22 +114,11 @@ class RankRLS(TargetsMixin, SolvedRanker):
         super()._check_parameters()
         unused = self.regularization == "iteration"
         validation.check_number(self.alpha, "alpha", inclusive=unused)
-        validation.check_number(self.validation_fraction, "validation_fraction")
-        if self.validation_fraction >= 1:
-            raise PairrankError(
-                f"validation_fraction must be below 1, got {self.validation_fraction!r}"
-            )
         if self.solver == "direct" and self._stops_early:
             raise PairrankError(
                 f'regularization="{self.regularization}" needs iterations, and solver="direct" '
                 'has none: use solver="cg" or regularization="tikhonov"'
             )
-
-    def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
-        if held is not None or not self._stops_early:
-            return rows, held
-        generator = np.random.default_rng(self._seed())
-        return draw_held_rows(rows, float(self.validation_fraction), generator)
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         if not isinstance(rows.y, Pairs):

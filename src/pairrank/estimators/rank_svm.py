@@ -72,7 +72,7 @@ class RankSVM(PairLossRanker):
     array([2, 1, 1, 2])
     """
 
-    C: float = 1.0
+    C: float = 0.1
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
     solver: Literal["auto", "tron", "bundle", "sgd"] | SGD = "auto"

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Features
 from pairrank._validation import check_number
-from pairrank.estimators._html import feature_names
+from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
 from pairrank.plotting._common import Display, display_docs

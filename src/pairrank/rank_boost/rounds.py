@@ -51,8 +51,8 @@ class Booster:
         The weight of all pairs at these scores, of the weight at scores of 0.
     """
 
-    def __init__(self, codes: Codes, preferences: Preferences) -> None:
-        self._codes, self._weigh = codes, weigher(preferences)
+    def __init__(self, codes: Codes, preferences: Preferences, rate: float = 1.0) -> None:
+        self._codes, self._weigh, self._rate = codes, weigher(preferences), rate
         self.scores = np.zeros(codes.n_rows)
         self._now = self._weigh(self.scores)
         self._first = self._now.total
@@ -111,6 +111,6 @@ class Booster:
         return h
 
     def _alpha(self, h: FloatArray) -> float:
-        """Return the alpha of the least loss for an h of 0 and 1, smoothed; O(rows)."""
+        """Return the alpha of the least loss for an h of 0 and 1, smoothed, times the rate."""
         right, wrong = (share / self._now.total for share in self._now.apart(h > 0.5))
-        return 0.5 * math.log((right + _SMOOTHING) / (wrong + _SMOOTHING))
+        return self._rate * 0.5 * math.log((right + _SMOOTHING) / (wrong + _SMOOTHING))

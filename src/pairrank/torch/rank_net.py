@@ -16,7 +16,7 @@ from pairrank import threads
 from pairrank._protocols import Features, FloatArray, MarginCost
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Graph, Seed
-from pairrank.estimators._probabilities import PairProbabilities
+from pairrank.estimators._pair_loss import PairProbabilities
 from pairrank.exceptions import PairrankError
 from pairrank.torch.rank_net_fit import NetworkRanker
 from pairrank.torch.rank_net_networks import (

@@ -15,7 +15,7 @@ from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Solution, Status
 from pairrank.estimators._descent import values_agree
 from pairrank.estimators._fit import Solve, SolvedRanker
-from pairrank.estimators._rows import Judge, Rows, Watch, draw_held_rows, preferences_of
+from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
 from pairrank.preferences import Levels, Pairs, Preferences
@@ -89,11 +89,10 @@ class NetworkRanker(SolvedRanker):
         for size in self._hidden:
             validation.check_number(size, "hidden_layer_sizes", integer=True)
         validation.check_number(self.alpha, "alpha", inclusive=True)
-        for name in ("learning_rate", "eps", "validation_fraction"):
+        for name in ("learning_rate", "eps"):
             validation.check_number(getattr(self, name), name)
-        for name in ("eps", "validation_fraction"):
-            if getattr(self, name) >= 1:
-                raise PairrankError(f"{name} must be below 1, got {getattr(self, name)!r}")
+        if self.eps >= 1:
+            raise PairrankError(f"eps must be below 1, got {self.eps!r}")
         if self.batch_size is not None:
             validation.check_number(self.batch_size, "batch_size", integer=True)
         self._check_loss()
@@ -129,12 +128,6 @@ class NetworkRanker(SolvedRanker):
         except (RuntimeError, AssertionError, TypeError) as error:
             first = str(error).splitlines()[0]
             raise PairrankError(f"device={self.device!r} cannot be used: {first}") from None
-
-    def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
-        if held is not None or not self._stops_early:
-            return rows, held
-        generator = np.random.default_rng(self._seed())
-        return draw_held_rows(rows, float(self.validation_fraction), generator)
 
     def _preferences(self, rows: Rows) -> Preferences:
         found = preferences_of(rows, self.graph, self.reduction)

@@ -45,7 +45,7 @@ def test_limits_of_standardised_blocks_are_those_of_raw_scores(districts):
     scores, (lower, upper) = found.predict(X), found.limits_[classes.astype(int)].T
     slack = np.maximum(0.0, np.maximum(scores - upper, lower - scores))
     penalty = 0.5 * np.sum((found.coef_ * X.std(axis=0)) ** 2)
-    value = found.nu_ * np.square(slack).sum() + penalty
+    value = found.nu * np.square(slack).sum() + penalty
     assert value == pytest.approx(found.objective_, rel=1e-9)
     with pytest.raises(ValueError, match="of RowBlocks, has no training rows"):
         found.violations()

@@ -53,7 +53,9 @@ def test_known_losses_give_the_rankers_of_their_own(rows):
         ("logistic", RankNCG(tol=1e-8)),
         ("raykar", RankNCG(loss="raykar", tol=1e-8)),
     ):
-        found = PairwiseRanker(name, tol=other.tol).fit(X, y, qid=qid).coef_
+        found = (
+            PairwiseRanker(name, C=getattr(other, "C", 1.0), tol=other.tol).fit(X, y, qid=qid).coef_
+        )
         np.testing.assert_allclose(found, other.fit(X, y, qid=qid).coef_, atol=1e-3)
 
 
@@ -68,7 +70,7 @@ class Quartic:
 @pytest.mark.parametrize("kind", ["labels", "pairs"])
 def test_an_object_with_phi_is_enough(rows, kind):
     X, y, qid = rows
-    ranker = PairwiseRanker(Quartic(), tol=1e-9, reduction="rows")
+    ranker = PairwiseRanker(Quartic(), C=1.0, tol=1e-9, reduction="rows")
     if kind == "labels":
         ranker.fit(X, y, qid=qid)
     else:

@@ -210,12 +210,3 @@ def test_a_report_shows_scores_and_metrics_of_rows_with_missing_values():
     shown = report.report(RankBoost(3).fit(X, y), X, y).html
     assert "features have no weights" in shown
     assert "Scores by label" in shown
-
-
-def test_notebooks_show_importances():
-    X, y, _ = rows(60)
-    ranker = RankBoost(7)
-    assert "Importances" not in ranker._repr_html_()
-    shown = ranker.fit(X, y)._repr_html_()
-    for text in ("RankBoost, fitted", "Weak rankings", ">7<", "Importances", "rounds"):
-        assert text in shown

@@ -46,7 +46,7 @@ def test_the_optimum_equals_linear_svc_on_explicit_differences(rows):
 
 def test_c_means_the_same_for_few_rows_and_many(rows):
     X, y, qid = rows
-    doubled = RankSVM(tol=1e-9).fit(
+    doubled = RankSVM(C=1.0, tol=1e-9).fit(
         np.vstack((X, X)), np.append(y, y), qid=np.append(qid, qid + 100)
     )
     once = RankSVM(C=2.0, tol=1e-9).fit(X, y, qid=qid)

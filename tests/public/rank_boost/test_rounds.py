@@ -32,7 +32,7 @@ def test_rounds_over_pairs_equal_the_pair_list(n_rows, seed, kind, ties, weighte
     weight = generator.exponential(size=30) if weighted else np.ones(30)
     magnitude = (generator.random(30) < 0.7) * 1.0 if ties else np.ones(30)
     sample_weight = generator.exponential(size=n_rows)
-    ranker = RankBoost(N_ROUNDS)
+    ranker = RankBoost(N_ROUNDS, learning_rate=1.0 if ties else 0.5)
     ranker.fit(X, Pairs(i, j, weight, magnitude, n_rows=n_rows), sample_weight=sample_weight)
     weight = weight * sample_weight[i] * sample_weight[j]
     rows = list(zip(i.tolist(), j.tolist(), weight.tolist(), magnitude.tolist(), strict=True))
@@ -45,7 +45,7 @@ def test_rounds_over_pairs_equal_the_pair_list(n_rows, seed, kind, ties, weighte
 
 def test_a_ranking_without_a_mistake_has_a_finite_alpha():
     X, y = np.arange(10.0)[:, np.newaxis], np.repeat([0, 1], 5)
-    ranker = RankBoost(1).fit(X, y)
+    ranker = RankBoost(1, learning_rate=1.0).fit(X, y)
     # All 25 pairs are right: W+ = 1, W- = 0.
     wanted = 0.5 * math.log((1.0 + SMOOTHING) / SMOOTHING)
     assert ranker.rankings_.alphas[0] == pytest.approx(wanted, rel=1e-14)
@@ -55,7 +55,7 @@ def test_a_ranking_without_a_mistake_has_a_finite_alpha():
 def test_alpha_is_finite_and_of_the_edges_sign():
     y = np.repeat([0, 1], [20, 23])
     for X in (y[:, np.newaxis], -y[:, np.newaxis]):
-        ranker = RankBoost(3).fit(X, y)
+        ranker = RankBoost(3, learning_rate=1.0).fit(X, y)
         # Every pair is right (or wrong): each round multiplies the loss by exp(-|alpha|).
         alphas = X[-1] * ranker.rankings_.alphas
         np.testing.assert_allclose(alphas, 0.5 * math.log1p(1.0 / SMOOTHING), rtol=1e-6)
@@ -79,7 +79,7 @@ def test_rounds_end_where_no_ranking_is_better_than_chance():
     np.testing.assert_array_equal(ranker.predict([[0.0], [2.0]]), [0.0, 0.0])
     # Two thresholds can only trade mistakes here: after a few rounds the loss is least.
     X, y = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 2]
-    ranker = RankBoost(1000).fit(X, y)
+    ranker = RankBoost(1000, learning_rate=1.0).fit(X, y)
     assert ranker.status_ == "no_edge"
     assert 0 < ranker.n_estimators_ < 1000
     # W+ = 2 (of 5 pairs), W- = 1: rows of equal features tie.

@@ -1,11 +1,10 @@
-"""What notebooks show of rankers: a table of the fit above scikit-learn's diagram."""
+"""The numbers of rows, queries and ties of a fit."""
 
 from __future__ import annotations
 
 import numpy as np
-import sklearn
 
-from pairrank import Pairs, RankRLS, RankSVM
+from pairrank import Pairs, RankNCG, RankRLS, RankSVM, load_model
 from pairrank.datasets import make_queries
 
 DATA = make_queries(10, 12, 9, random_state=0)
@@ -28,17 +27,12 @@ def test_ties_of_comparisons_are_counted():
     assert not hasattr(ranker, "n_ties_")
 
 
-def test_the_eight_largest_weights_are_shown():
-    ranker = RankSVM().fit(**ROWS)
-    sizes = np.abs(ranker.coef_)
-    page = ranker._repr_html_()
-    assert sizes.size == 9
-    shown = [f"f{at + 1}" for at in np.argsort(-sizes) if f">f{at + 1}<" in page]
-    assert shown == [f"f{at + 1}" for at in np.argsort(-sizes)[:8]]
-
-
-def test_scikit_learns_display_option_is_followed():
-    ranker = RankSVM().fit(**ROWS)
-    with sklearn.config_context(display="text"):
-        assert not hasattr(ranker, "_repr_html_")
-        assert "text/html" not in ranker._repr_mimebundle_()
+def test_counts_are_those_of_the_definition_and_kept_in_model_files(tmp_path):
+    ranker = RankNCG().fit(**ROWS)
+    same = DATA.qid[:, None] == DATA.qid[None, :]
+    ties = same & (DATA.y[:, None] == DATA.y[None, :])
+    n_ties = (ties.sum() - len(DATA.y)) // 2
+    assert ranker.n_pairs_ + ranker.n_ties_ == 10 * 12 * 11 // 2
+    ranker.save(tmp_path / "model")
+    for fitted in (ranker, load_model(tmp_path / "model")):
+        assert (fitted.n_rows_, fitted.n_queries_, fitted.n_ties_) == (120, 10, n_ties)
