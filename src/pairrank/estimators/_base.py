@@ -221,16 +221,9 @@ class BaseRanker(Described, BaseEstimator):
         return export(self, path, format, **options)
 
     def linear_coef(self) -> FloatArray:
-        """Return the weights of the features of X, which `export` writes.
+        """Return the weights of the features of X, (n_features,) or (n_targets, n_features).
 
-        Returns
-        -------
-        ndarray of shape (n_features,) or (n_targets, n_features), float64
-
-        Raises
-        ------
-        ValueError
-            If scores are not linear in the features, as with a kernel.
+        Raises a PairrankError if scores are not linear in the features, as with a kernel.
         """
         check_is_fitted(self)
         if self._maps_features or self._is_precomputed:

@@ -18,35 +18,7 @@ from pairrank.io.rows import numbered_names
 
 
 def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> LinearModel:
-    """Return the weights of the raw features of a fitted ranker or Pipeline.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted linear ranker; a Pipeline of scalers (StandardScaler, MinMaxScaler, MaxAbsScaler,
-        RobustScaler), feature selectors and a linear ranker; or a search that found one of them.
-    feature_names : sequence of str, optional
-        One name per feature; None: the names that the model was fitted with, or else f1, f2, ...,
-        as svmlight numbers features.
-
-    Returns
-    -------
-    LinearModel
-
-    Raises
-    ------
-    PairrankError
-        If the model is not linear, has several targets, or a name is not usable.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from pairrank import RankRLS
-    >>> model = make_pipeline(StandardScaler(), RankRLS()).fit([[0.0], [2.0], [4.0]], [0, 1, 2])
-    >>> found = linear_model(model)
-    >>> found.names, float(found.offset / found.weights[0])
-    (['f1'], -2.0)
-    """
+    """Return the weights of the raw features of a model that `export` takes."""
     if isinstance(getattr(model, "best_estimator_", None), Pipeline):
         model = model.best_estimator_
     *transformers, ranker = _steps(model)

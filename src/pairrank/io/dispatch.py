@@ -25,28 +25,12 @@ _MOST_ROWS = 2**63 - 1
 
 
 def read_query_sizes(source: str | os.PathLike[str] | IO[bytes]) -> NDArray[np.int64]:
-    """Read the number of rows of each query, one whole number per line.
-
-    Parameters
-    ----------
-    source : str, path-like or binary file object
-        "-" is standard input; gzip, bzip2 and xz are decompressed.
-
-    Returns
-    -------
-    int64 array of shape (n_queries,)
-
-    Raises
-    ------
-    FileFormatError
-        If there is no line, or a line is not a whole number of at least 0.
-    FileAccessError
-        If the file cannot be opened.
+    r"""Return the number of rows of each query in a file of one whole number per line.
 
     Examples
     --------
     >>> import io
-    >>> read_query_sizes(io.BytesIO(b"3\\n2\\n"))
+    >>> read_query_sizes(io.BytesIO(b"3\n2\n"))
     array([3, 2])
     """
     name = name_of(source)
@@ -105,21 +89,9 @@ FORMAT_OF_SUFFIX = {
 
 
 def format_of(source: Any, format: str = "auto") -> str:
-    """Return "svmlight", "csv" or "parquet" by the suffix of a file's name, without compression.
+    """Return `format`, or for "auto" that of the file's suffix, below those of compression.
 
-    Standard streams and file objects are svmlight unless `format` is given.
-
-    Parameters
-    ----------
-    source : str, path-like or file object
-        The file.
-    format : {"auto", "svmlight", "csv", "parquet"}
-        The format that the user chose.
-
-    Returns
-    -------
-    str
-        One of `FORMATS`.
+    Standard streams and file objects are svmlight text.
 
     Examples
     --------

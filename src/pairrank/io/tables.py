@@ -309,14 +309,7 @@ def write_columns(
 ) -> None:
     """Write columns of one length: as Parquet if the target ends in .parquet, else as CSV.
 
-    NaN and None become empty cells.
-
-    Parameters
-    ----------
-    target : str, path-like or binary file object
-        "-" is standard output. The file changes only if all is written.
-    columns : dict of str to ndarray
-        Each column by its name.
+    NaN and None become empty cells. The file changes only if all is written.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
