@@ -60,31 +60,13 @@ def _steps(model: Any) -> Iterator[Any]:
         yield model
 
 
-def _standard(scaler: Any) -> tuple[Any, Any]:
-    center = scaler.mean_ if scaler.with_mean else 0.0
-    return center, scaler.scale_ if scaler.with_std else 1.0
-
-
-def _min_max(scaler: Any) -> tuple[Any, Any]:
-    return -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_
-
-
-def _max_abs(scaler: Any) -> tuple[Any, Any]:
-    return 0.0, scaler.scale_
-
-
-def _robust(scaler: Any) -> tuple[Any, Any]:
-    center = scaler.center_ if scaler.with_centering else 0.0
-    return center, scaler.scale_ if scaler.with_scaling else 1.0
-
-
 _SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
-    StandardScaler: _standard,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
-    RobustScaler: _robust,
+    StandardScaler: lambda it: (it.mean_ if it.with_mean else 0.0, it.scale_),
+    MinMaxScaler: lambda it: (-it.min_ / it.scale_, 1.0 / it.scale_),
+    MaxAbsScaler: lambda it: (0.0, it.scale_),
+    RobustScaler: lambda it: (it.center_, it.scale_),
 }
-"""The center and the scale of each feature: a scaler returns (x - center)/scale."""
+"""The center and the scale of each feature, or None: a scaler returns (x - center)/scale."""
 
 
 def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
@@ -108,8 +90,8 @@ def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
             "rows: fit it with clip=False"
         )
     center, scale = _SCALERS[type(step)](step)
-    folded = weights / scale
-    return folded, -float(np.sum(folded * center))
+    folded = weights if scale is None else weights / scale
+    return folded, 0.0 if center is None else -float(np.sum(folded * center))
 
 
 def _names(given: Sequence[str] | None, learnt: Any, n_features: int) -> list[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+from pairrank._docstrings import described_by, entries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
 fcntl: ModuleType | None
@@ -29,6 +30,48 @@ except ImportError:  # Windows
     fcntl = None
 
 STANDARD_STREAM = "-"
+
+_SHARED = entries("""
+source : str, path-like or binary file object
+    "-" is standard input; gzip, bzip2 and xz are decompressed.
+target : str, path-like or binary file object
+    "-" is standard output; a name ending in .gz, .bz2 or .xz is compressed. Paths are written
+    atomically.
+rows : Rows
+    The rows to write.
+format, to : {"auto", "svmlight", "csv", "parquet"}
+    "auto" follows the suffix: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet, also
+    followed by .gz, .bz2 or .xz.
+dtype : float64 or float32
+    The dtype of X.
+comments : bool
+    Whether to keep svmlight's comments, one string per row.
+callback : callable, optional
+    Called while reading with three numbers: the bytes read, the bytes of the file, compressed if it
+    is, and the rows; perhaps in another thread. 0 is an unknown number.
+""")
+
+reads = described_by(
+    _SHARED,
+    {
+        "Raises": "FileFormatError\n"
+        "    If the content is not valid; the message names the line, of Parquet the row.\n"
+        "FileAccessError\n"
+        "    If the file cannot be opened."
+    },
+)
+"""Completes the docstring of a function that reads a file."""
+
+writes = described_by(
+    _SHARED,
+    {
+        "Raises": "PairrankError\n"
+        "    If the format cannot hold what is to be written.\n"
+        "FileAccessError\n"
+        "    If the file cannot be written."
+    },
+)
+"""Completes the docstring of a function that writes a file."""
 
 
 @contextlib.contextmanager
@@ -226,18 +269,11 @@ def position_in(stream: IO[bytes], n_read: int) -> tuple[int, int]:
     The size of other streams is 0, unknown; `n_read` bytes of them have been read.
     """
     try:
-        position, size = os.lseek(stream.fileno(), 0, os.SEEK_CUR), size_of(stream)
+        descriptor = stream.fileno()
+        position, size = os.lseek(descriptor, 0, os.SEEK_CUR), os.fstat(descriptor).st_size
     except (AttributeError, OSError):
         return n_read, 0
     return (position, size) if size else (n_read, 0)
-
-
-def size_of(stream: IO[bytes]) -> int:
-    """Return the bytes of a file on disk (compressed, if it is), or 0 for another stream."""
-    try:
-        return os.fstat(stream.fileno()).st_size
-    except (AttributeError, OSError):
-        return 0
 
 
 def open_raw(source: Any) -> contextlib.AbstractContextManager[Any]:
