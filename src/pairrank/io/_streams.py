@@ -39,7 +39,7 @@ target : str, path-like or binary file object
     atomically.
 rows : Rows
     The rows to write.
-format, to : {"auto", "svmlight", "csv", "parquet"}
+format : {"auto", "svmlight", "csv", "parquet"}
     "auto" follows the suffix: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet, also
     followed by .gz, .bz2 or .xz.
 dtype : float64 or float32

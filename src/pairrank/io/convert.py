@@ -52,6 +52,8 @@ def convert(
     ----------
     source, target : str, path-like or binary file object
         "-" is standard input or output. Standard input and Parquet are read as wholes.
+    to : {"auto", "svmlight", "csv", "parquet"}
+        As `format`, of the target.
     label, drop, drop_text, query_sizes
         As for `read_rows`.
     **columns : str, optional
