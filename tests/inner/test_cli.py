@@ -175,6 +175,27 @@ def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
     assert line.text == "reading rows.txt  4.0 MB  3 s"
 
 
+def test_functions_that_a_process_compiles_are_counted():
+    from pairrank.compiled._jit import compiled, n_compiled
+
+    before = n_compiled()
+    assert compiled(count_up)(1) == 2
+    assert n_compiled() - before in (0, 1)  # 0 where an earlier run has left it in the cache
+
+
+def count_up(n):
+    return n + 1
+
+
+def test_the_line_says_when_functions_are_compiled(monkeypatch):
+    counted = [2]
+    monkeypatch.setattr(_progress, "n_compiled", lambda: counted[0])
+    progress = Progress(quiet=True)
+    assert "compiles" not in progress.text
+    counted[0] = 3
+    assert progress.text.endswith("(compiles for this machine, once)")
+
+
 def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
     clock = [10.0]
     monkeypatch.setattr(_progress.time, "perf_counter", lambda: clock[0])
