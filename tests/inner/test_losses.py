@@ -1,4 +1,6 @@
-"""Logistic, probit and Raykar's mixture: one pair's cost and its derivatives, everywhere exact."""
+"""Every loss of the table: its formula, derivatives and family say the same."""
+
+from __future__ import annotations
 
 import math
 
@@ -6,13 +8,29 @@ import numpy as np
 import pytest
 from scipy import special
 
+from loss_table import NAMED
+from pairrank._protocols import Exponential as ExponentialFamily
+from pairrank._protocols import Generic, PiecewisePolynomial
 from pairrank.compiled import sigmoid
-from pairrank.exceptions import PairrankError
-from pairrank.losses import Logistic, Probit, Raykar
-from pairrank.pair_sums import bind
-from pairrank.preferences import Levels
+from pairrank.losses import Logistic, Probit, as_loss
 
-pytestmark = pytest.mark.numeric
+MARGINS = np.concatenate([np.linspace(-12.0, 12.0, 97), [1e-3, -1.0, 0.5, 1.0, 30.0, -30.0]])
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_family_is_the_formula(name):
+    loss = as_loss(name)
+    if isinstance(loss.family, Generic):
+        pytest.skip("no family but the formula")
+    if isinstance(loss.family, PiecewisePolynomial):
+        found = sum(c * np.maximum(0.0, m - MARGINS) ** p for m, p, c in loss.family.terms)
+    elif isinstance(loss.family, ExponentialFamily):
+        found = np.exp(-loss.family.rate * MARGINS)
+    else:
+        found = as_loss(loss.family.value).phi(MARGINS)
+    np.testing.assert_allclose(found, loss.phi(MARGINS), rtol=1e-12, atol=1e-12)
+
+
 KINDS = {sigmoid.LOGISTIC: Logistic(), sigmoid.PROBIT: Probit()}
 FAR = np.concatenate([sign * 10.0 ** np.arange(-300.0, 301.0, 25.0) for sign in (1.0, -1.0)])
 MARGINS = np.concatenate([FAR, np.linspace(-60.0, 60.0, 481), np.array([0.0, -0.0])])
@@ -43,26 +61,3 @@ def test_vectorised_functions_are_exact():
     np.testing.assert_allclose(density, wanted, rtol=1e-12)
     mills = np.array([sigmoid.mills_ratio(value) for value in x])
     np.testing.assert_allclose(density * mills, special.ndtr(-x), rtol=0.0, atol=1e-15)
-
-
-@pytest.mark.parametrize("kind", [sigmoid.LOGISTIC, sigmoid.PROBIT])
-@pytest.mark.parametrize("far", [70.0, 800.0, 1e5, 1e150, 1e300])
-def test_far_margins_have_the_limits_of_the_sigmoid(kind, far):
-    """Beyond 68 the normal tail is below 1e-300, and the logistic one is e^-70 = 4e-31 at most."""
-    ends = np.zeros((3, 2))
-    sigmoid.shares_and_costs(kind, np.array([-far, far]), *ends[:2])
-    sigmoid.curvatures(kind, np.array([-far, far]), ends[2])
-    np.testing.assert_allclose(ends, [[1.0, 0.0], [far, 0.0], [0.0, 0.0]], rtol=0.0, atol=4e-31)
-    assert (ends >= 0.0).all()
-
-
-def test_wrong_requests_are_refused():
-    levels = Levels.build(np.arange(5.0))
-    for loss in (Logistic(), Probit(), Raykar()):
-        with pytest.raises(PairrankError, match=r"order must be 0, 1 or 2 \(got 3\)"):
-            loss.phi(np.zeros(2), order=3)
-        for eps in (0.0, 1.0, -1e-3, np.nan, np.inf):
-            with pytest.raises(PairrankError, match="eps must be "):
-                bind(loss, levels, eps=eps)
-    with pytest.raises(PairrankError, match="'beaulieu' sums erfc functions only"):
-        bind(Logistic(), levels, pair_sum="beaulieu")

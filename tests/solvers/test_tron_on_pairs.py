@@ -1,0 +1,173 @@
+"""TRON on pair sums: line samples, Hessians of samples, the path of falling penalties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+
+from pairrank import Pairs
+from pairrank._protocols import Status
+from pairrank.losses import Logistic, SquaredHinge
+from pairrank.objective import BandedModel, LineSample, PairObjective, Problem, SampledModel
+from pairrank.preferences import Levels
+from pairrank.solvers.tron import ContinuedTron, Tron
+
+pytestmark = pytest.mark.numeric
+
+
+def problems():
+    rng = np.random.default_rng(7)
+    for number in range(10):
+        m, d = int(rng.integers(40, 400)), int(rng.integers(2, 30))
+        X = rng.normal(size=(m, d)) * rng.lognormal(sigma=0.7, size=d)
+        if number % 3 == 1:
+            X = sparse.random_array((m, d), density=0.3, random_state=rng, format="csr")
+        noisy = X @ rng.normal(size=d) + rng.normal(size=m)
+        y = noisy if number % 2 else np.digitize(noisy, np.quantile(noisy, [0.3, 0.6, 0.9]))
+        qid = rng.integers(0, 5, m) if number % 4 else None
+        weight = rng.random(m) if number % 5 == 0 else None
+        graph = "chain" if number in (4, 7) else "full"
+        C = 10.0 ** rng.integers(-3, 3)
+        levels = Levels.build(np.asarray(y, float), qid, graph=graph, sample_weight=weight)
+        yield pytest.param(X, levels.reduced("rows"), C, id=f"problem{number}")
+    i, j = rng.integers(0, 200, (2, 600))
+    pairs = Pairs(i[i != j], j[i != j], n_rows=200).bound(200, reduction="rows")
+    yield pytest.param(rng.normal(size=(200, 6)), pairs, 3.0, id="pairs")
+
+
+def models(problem):
+    generator = np.random.default_rng(0)
+    yield "every pair", None, None
+    yield "line", None, LineSample(problem, generator)
+    yield "sampled", SampledModel(problem, 50, generator), None
+    preferences = problem.preferences
+    if isinstance(preferences, Levels) and preferences.edges is None:
+        yield "banded", BandedModel(problem, 3), None
+
+
+def test_a_line_sample_finds_the_minimum_along_a_step():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
+    levels = Levels.build(y).reduced("rows")
+    problem = Problem(X, levels, SquaredHinge(), factor=0.5)
+    line, objective = LineSample(problem, rng), PairObjective(problem)
+    w, step = rng.normal(size=4), rng.normal(size=4)
+    point = objective.at(w)
+    gradient = point.gradient + w
+    step *= -np.sign(gradient @ step)
+    multiple, scores = line(point, step, float(gradient @ step), 1.0)
+
+    def value(t):
+        v = w + t * step
+        return objective.at(v).value + 0.5 * v @ v
+
+    best = optimize.minimize_scalar(value).x
+    assert multiple == pytest.approx(best, rel=0.05)
+    there = w + multiple * step
+    np.testing.assert_allclose(scores, X @ there)
+    known, found = objective.at(there, scores), objective.at(there)
+    assert known.scores is scores
+    assert known.value == pytest.approx(found.value)
+    np.testing.assert_allclose(known.gradient, found.gradient)
+    assert line(point, -step, -float(gradient @ step), 1.0)[0] == 1.0
+
+
+def test_features_of_very_different_size_cost_few_products():
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((2000, 300), density=0.1, random_state=rng, format="csr")
+    y = X @ rng.normal(size=300) + rng.normal(size=2000)
+    products = []
+    for sizes in (np.ones(300), rng.lognormal(sigma=3, size=300)):
+        scaled = (X @ sparse.diags_array(sizes)).tocsr()
+        levels = Levels.build(y).reduced("rows")
+        problem = Problem(scaled, levels, SquaredHinge(), penalty=1e-6, factor=100.0)
+        found = Tron()(PairObjective(problem), np.zeros(300), tol=1e-4, max_iter=100)
+        assert found.status is Status.CONVERGED
+        products.append(found.history[-1].n_products)
+    assert products[1] <= 10 * products[0]
+
+
+def test_a_sample_s_hessian_serves_until_scores_have_moved():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
+    levels = Levels.build(y).reduced("rows")
+    problem = Problem(X, levels, SquaredHinge())
+    sampled = SampledModel(problem, 300, rng)
+    w = rng.normal(size=4)
+    first = sampled.matrix(w)
+    assert sampled.matrix(w + 0.01) is first
+    moved = sampled.matrix(w + 0.5)
+    assert moved is not first
+    assert sampled.matrix(w) is not first
+    whole = SampledModel(problem, 3000, rng)
+    assert whole.is_whole
+    assert whole.matrix(w) is whole.matrix(w)
+    assert whole.matrix(w + 1e-9) is not whole.matrix(w)
+
+
+def separable(loss=None, C=10.0):
+    """Return 300 sparse rows of two levels in 900 features, which some weights separate."""
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((300, 900), density=0.03, random_state=rng, format="csr")
+    X.data = rng.normal(size=X.nnz)
+    y = (X @ rng.normal(size=900) > 0).astype(float)
+    return Problem(X, Levels.build(y).reduced("sum"), loss or SquaredHinge(), factor=C)
+
+
+def overlapping():
+    """Return 400 rows in 5 features, whose labels are noise."""
+    rng = np.random.default_rng(4)
+    levels = Levels.build(rng.integers(0, 3, 400).astype(float)).reduced("sum")
+    return Problem(rng.normal(size=(400, 5)), levels, SquaredHinge(), factor=1.0)
+
+
+def run(solver, problem, tol=1e-3, max_iter=200):
+    steps = []
+    objective = PairObjective(problem)
+    found = solver(
+        objective,
+        np.zeros(objective.n_features),
+        tol=tol,
+        max_iter=max_iter,
+        callback=lambda step: steps.append(step),
+    )
+    return found, steps
+
+
+def continued(problem, **changes):
+    return ContinuedTron(
+        cg_tol=0.3, step_length=LineSample(problem, np.random.default_rng(0)), **changes
+    )
+
+
+@pytest.mark.parametrize(("loss", "C"), [(SquaredHinge(), 0.1), (Logistic(), 1e3)])
+def test_weights_grow_from_zero_and_are_never_much_longer_than_the_optimum(loss, C):
+    problem = separable(loss, C)
+    found, steps = run(continued(problem), problem)
+    optimum, _ = run(Tron(), problem, tol=1e-9, max_iter=1000)
+    longest = max(np.linalg.norm(step.coef) for step in steps)
+    assert found.status is Status.CONVERGED
+    assert longest <= 1.1 * np.linalg.norm(optimum.coef)
+    assert found.history[-1].value <= 1.1 * optimum.history[-1].value
+
+
+def test_the_path_is_left_where_rows_overlap():
+    problem = overlapping()
+    objective = PairObjective(problem)
+    solver = continued(problem)
+    run_ = solver.run_class(solver, objective, np.zeros(5), 1e-8, None)
+    found = run_.run(200)
+    assert run_.stage is None
+    assert found.status is Status.CONVERGED
+    assert found.n_iter < 15
+
+
+def test_tron_goes_on_while_the_next_step_promises_much():
+    problem = separable(C=1e4)
+    _, steps = run(Tron(), problem, tol=1e-2)
+    decrease = steps[-2].value - steps[-1].value
+    fall = (steps[-1].gradient_norm / steps[-2].gradient_norm) ** 2
+    assert decrease * fall <= 0.1 * steps[-1].value
+    small = [step.gradient_norm <= 1e-2 * steps[0].gradient_norm for step in steps]
+    assert sum(small) > 1, "the gradient alone would have ended the run"
