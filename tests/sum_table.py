@@ -110,6 +110,7 @@ def assert_sums(name: str, bound: Any, scores: np.ndarray, v: np.ndarray, wanted
     curvature = found.curvature()
     allowed = few * wanted.product_size + eps * wanted.span
     assert_within(curvature.matvec(v), wanted.product, allowed)
-    assert_within(curvature.matmat(v[np.newaxis])[0], wanted.product, allowed)
+    several = curvature.matmat(np.stack((v, -v)))
+    assert_within(several, np.stack((wanted.product, -wanted.product)), allowed)
     allowed = few * wanted.diagonal + eps * wanted.row_weight
     assert_within(curvature.diagonal(), wanted.diagonal, allowed)
