@@ -1,4 +1,4 @@
-"""RowBlocks: what its sources deliver, the checks of each block, and changes to X."""
+"""RowBlocks inside: the size of blocks, and an interrupt of the first evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is preferred to whom: Levels and OrderGraph against their definitions."""
+"""Preferences inside: layouts, orders, samples, bands and codes of labels."""
 
 from __future__ import annotations
 

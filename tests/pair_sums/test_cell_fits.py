@@ -1,4 +1,4 @@
-"""The polynomials for pairs at the margin: off by what is stated, at most and somewhere."""
+"""Errors of cells: the polynomials of pairs at the margin, and the rounding of many rows."""
 
 from __future__ import annotations
 

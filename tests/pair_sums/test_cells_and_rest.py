@@ -1,4 +1,4 @@
-"""Cell sums of large queries beside exact sums of small ones: scales, weights and graphs."""
+"""Cells with roles, beside exact sums of small queries, and in several tables."""
 
 from __future__ import annotations
 

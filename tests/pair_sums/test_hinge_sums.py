@@ -1,4 +1,4 @@
-"""Hinge and squared hinge: schedules, routes and what is kept between calls."""
+"""Hinges by sorting: digits, far margins and exact counts."""
 
 from __future__ import annotations
 

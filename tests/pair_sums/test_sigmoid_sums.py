@@ -1,4 +1,4 @@
-"""Sigmoidal pair sums: hundreds of rows, errors and sharpening, the choice query by query."""
+"""Sigmoidal sums: hundreds of rows, far weights, errors, and the choice query by query."""
 
 from __future__ import annotations
 

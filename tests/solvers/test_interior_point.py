@@ -1,4 +1,4 @@
-"""The hull's objective and its interior points: products, Newton's system, bounds, statuses."""
+"""Interior points of the hull: products, the Newton system, statuses."""
 
 from __future__ import annotations
 
