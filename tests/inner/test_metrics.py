@@ -28,14 +28,6 @@ from pairrank.model_selection import rls_greedy
 from pairrank.model_selection.score_map import ScoreMap
 
 
-def made(n_queries, seed=0, size=6):
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(n_queries), size)
-    y = rng.integers(0, 3, qid.size)
-    y[::size], y[1::size] = 0, 2
-    return y, y + rng.normal(size=qid.size), y + 3 * rng.normal(size=qid.size), qid
-
-
 def slow_p_value(differences):
     """Return the share of sign patterns with a sum as large as the observed, in whole numbers."""
     observed = abs(sum(differences))

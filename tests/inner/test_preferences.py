@@ -17,26 +17,6 @@ from pairrank.preferences._codes import level_codes
 from pairrank.preferences.names import name_codes
 
 
-def preferred(y, qid, graph):
-    """Every (i, j), i preferred to j, by definition."""
-    found = []
-    for q in set(qid):
-        rows = [row for row in range(len(y)) if qid[row] == q]
-        present = sorted({y[row] for row in rows})
-        above = dict(itertools.pairwise(present))
-        for i in rows:
-            for j in rows:
-                if graph == "full":
-                    joined = y[i] > y[j]
-                elif graph == "chain":
-                    joined = above.get(y[j]) == y[i]
-                else:
-                    joined = (y[j], y[i]) in graph.edges
-                if joined:
-                    found.append((i, j))
-    return found
-
-
 def drawn_rows():
     row = st.tuples(
         st.sampled_from([0.0, 1.0, 2.0, 3.0]),

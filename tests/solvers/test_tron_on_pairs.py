@@ -6,44 +6,13 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from pairrank import Pairs
 from pairrank._protocols import Status
 from pairrank.losses import Logistic, SquaredHinge
-from pairrank.objective import BandedModel, LineSample, PairObjective, Problem, SampledModel
+from pairrank.objective import LineSample, PairObjective, Problem, SampledModel
 from pairrank.preferences import Levels
 from pairrank.solvers.tron import ContinuedTron, Tron
 
 pytestmark = pytest.mark.numeric
-
-
-def problems():
-    rng = np.random.default_rng(7)
-    for number in range(10):
-        m, d = int(rng.integers(40, 400)), int(rng.integers(2, 30))
-        X = rng.normal(size=(m, d)) * rng.lognormal(sigma=0.7, size=d)
-        if number % 3 == 1:
-            X = sparse.random_array((m, d), density=0.3, random_state=rng, format="csr")
-        noisy = X @ rng.normal(size=d) + rng.normal(size=m)
-        y = noisy if number % 2 else np.digitize(noisy, np.quantile(noisy, [0.3, 0.6, 0.9]))
-        qid = rng.integers(0, 5, m) if number % 4 else None
-        weight = rng.random(m) if number % 5 == 0 else None
-        graph = "chain" if number in (4, 7) else "full"
-        C = 10.0 ** rng.integers(-3, 3)
-        levels = Levels.build(np.asarray(y, float), qid, graph=graph, sample_weight=weight)
-        yield pytest.param(X, levels.reduced("rows"), C, id=f"problem{number}")
-    i, j = rng.integers(0, 200, (2, 600))
-    pairs = Pairs(i[i != j], j[i != j], n_rows=200).bound(200, reduction="rows")
-    yield pytest.param(rng.normal(size=(200, 6)), pairs, 3.0, id="pairs")
-
-
-def models(problem):
-    generator = np.random.default_rng(0)
-    yield "every pair", None, None
-    yield "line", None, LineSample(problem, generator)
-    yield "sampled", SampledModel(problem, 50, generator), None
-    preferences = problem.preferences
-    if isinstance(preferences, Levels) and preferences.edges is None:
-        yield "banded", BandedModel(problem, 3), None
 
 
 def test_a_line_sample_finds_the_minimum_along_a_step():
@@ -73,37 +42,8 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     assert line(point, -step, -float(gradient @ step), 1.0)[0] == 1.0
 
 
-def test_features_of_very_different_size_cost_few_products():
-    rng = np.random.default_rng(5)
-    X = sparse.random_array((2000, 300), density=0.1, random_state=rng, format="csr")
-    y = X @ rng.normal(size=300) + rng.normal(size=2000)
-    products = []
-    for sizes in (np.ones(300), rng.lognormal(sigma=3, size=300)):
-        scaled = (X @ sparse.diags_array(sizes)).tocsr()
-        levels = Levels.build(y).reduced("rows")
-        problem = Problem(scaled, levels, SquaredHinge(), penalty=1e-6, factor=100.0)
-        found = Tron()(PairObjective(problem), np.zeros(300), tol=1e-4, max_iter=100)
-        assert found.status is Status.CONVERGED
-        products.append(found.history[-1].n_products)
-    assert products[1] <= 10 * products[0]
 
 
-def test_a_sample_s_hessian_serves_until_scores_have_moved():
-    rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
-    levels = Levels.build(y).reduced("rows")
-    problem = Problem(X, levels, SquaredHinge())
-    sampled = SampledModel(problem, 300, rng)
-    w = rng.normal(size=4)
-    first = sampled.matrix(w)
-    assert sampled.matrix(w + 0.01) is first
-    moved = sampled.matrix(w + 0.5)
-    assert moved is not first
-    assert sampled.matrix(w) is not first
-    whole = SampledModel(problem, 3000, rng)
-    assert whole.is_whole
-    assert whole.matrix(w) is whole.matrix(w)
-    assert whole.matrix(w + 1e-9) is not whole.matrix(w)
 
 
 def separable(loss=None, C=10.0):
