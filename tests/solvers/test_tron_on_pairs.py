@@ -8,7 +8,7 @@ from scipy import optimize, sparse
 
 from pairrank._protocols import Status
 from pairrank.losses import Logistic, SquaredHinge
-from pairrank.objective import LineSample, PairObjective, Problem, SampledModel
+from pairrank.objective import LineSample, PairObjective, Problem
 from pairrank.preferences import Levels
 from pairrank.solvers.tron import ContinuedTron, Tron
 
@@ -40,10 +40,6 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     assert known.value == pytest.approx(found.value)
     np.testing.assert_allclose(known.gradient, found.gradient)
     assert line(point, -step, -float(gradient @ step), 1.0)[0] == 1.0
-
-
-
-
 
 
 def separable(loss=None, C=10.0):
