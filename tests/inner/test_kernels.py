@@ -95,10 +95,6 @@ def test_blocks_change_nothing(name, monkeypatch):
     np.testing.assert_allclose(features.transform(X), whole, rtol=1e-9, atol=1e-9)
 
 
-def rbf(X, Y, gamma=0.3):
-    return np.exp(-gamma * np.square(X[:, None, :] - Y[None, :, :]).sum(axis=2))
-
-
 def test_what_lies_within_the_rounding_of_the_entries_is_dropped():
     assert spectrum_of(np.diag([1.0, 2e-6, 1e-6]), 1e-7).eigenvalues.tolist() == [1.0, 2e-6]
 

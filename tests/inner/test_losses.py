@@ -33,18 +33,20 @@ def test_the_family_is_the_formula(name):
 
 KINDS = {sigmoid.LOGISTIC: Logistic(), sigmoid.PROBIT: Probit()}
 FAR = np.concatenate([sign * 10.0 ** np.arange(-300.0, 301.0, 25.0) for sign in (1.0, -1.0)])
-MARGINS = np.concatenate([FAR, np.linspace(-60.0, 60.0, 481), np.array([0.0, -0.0])])
+EVERYWHERE = np.concatenate([FAR, np.linspace(-60.0, 60.0, 481), np.array([0.0, -0.0])])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_compiled_functions_equal_the_records(kind):
     loss = KINDS[kind]
-    slope, cost, curvature = np.empty((3, MARGINS.size))
-    sigmoid.shares_and_costs(kind, MARGINS, slope, cost)
-    sigmoid.curvatures(kind, MARGINS, curvature)
-    assert (np.abs(cost - loss.phi(MARGINS)) <= 2e-15 * (1.0 + np.abs(loss.phi(MARGINS)))).all()
-    np.testing.assert_allclose(slope, -loss.phi(MARGINS, order=1), rtol=0.0, atol=2e-15)
-    np.testing.assert_allclose(curvature, loss.phi(MARGINS, order=2), rtol=1e-12, atol=2e-15)
+    slope, cost, curvature = np.empty((3, EVERYWHERE.size))
+    sigmoid.shares_and_costs(kind, EVERYWHERE, slope, cost)
+    sigmoid.curvatures(kind, EVERYWHERE, curvature)
+    assert (
+        np.abs(cost - loss.phi(EVERYWHERE)) <= 2e-15 * (1.0 + np.abs(loss.phi(EVERYWHERE)))
+    ).all()
+    np.testing.assert_allclose(slope, -loss.phi(EVERYWHERE, order=1), rtol=0.0, atol=2e-15)
+    np.testing.assert_allclose(curvature, loss.phi(EVERYWHERE, order=2), rtol=1e-12, atol=2e-15)
 
 
 def test_vectorised_functions_are_exact():
