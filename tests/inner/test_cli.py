@@ -16,11 +16,10 @@ from numpy.linalg import LinAlgError
 from cli_rows import make_rows
 from cli_runs import PLAIN, invoke, misused, refused, run
 from pairrank import RankSVM
-from pairrank.cli import _progress, _rows, files, predict, train
+from pairrank.cli import _rows, files, predict, train
 from pairrank.cli._columns import recalled
 from pairrank.cli._commands import _NOT_OFFERED, options_of
 from pairrank.cli._models import MODELS, flag_of
-from pairrank.cli._progress import compiling_announced
 from pairrank.estimators.model_files import load_model, read_ranker, save_model
 from pairrank.exceptions import FileFormatError
 from pairrank.io import write_rows, write_svmlight
@@ -103,28 +102,6 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     assert read_ranker(folder / "model").zero_based is False
     said = refused("predict", folder / "model", tmp_path / "a.txt")
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
-
-
-@pytest.fixture
-def terminal(monkeypatch):
-    """Make rich take standard error for a terminal."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-
-
-def test_compiling_is_announced_once_inside_the_context_only(terminal, monkeypatch):
-    counted, said = [0], []
-    monkeypatch.setattr(_progress, "_n_compiled", lambda: counted[0])
-    monkeypatch.setattr(_progress, "_PER_SECOND", 1000)
-    with compiling_announced(said.append):
-        counted[0] = 3
-        while not said:
-            time.sleep(0.001)
-        counted[0] = 5
-        time.sleep(0.01)
-    counted[0] = 7
-    time.sleep(0.01)
-    assert [line[:9] for line in said] == ["compiling"]
 
 
 @pytest.mark.parametrize(
