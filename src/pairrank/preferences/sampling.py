@@ -114,7 +114,7 @@ def _restricted(
         number[present] = np.arange(present.size)
         edges = number[edges]
         edges = edges[(edges >= 0).all(axis=1)]
-    weight = None if levels.weight is None else levels.weight[places]
+    weight, scale = None if levels.weight is None else levels.weight[places], levels.pair_scale
     if factor is not None:
         weight = factor if weight is None else weight * factor
     sample = replace(
@@ -128,7 +128,7 @@ def _restricted(
         edges=edges,
         weight=weight,
         roles=None if levels.roles is None else levels.roles.at(places, factor),
-        pair_scale=_of_queries(levels.pair_scale, queries),
+        pair_scale=scale if np.ndim(scale) == 0 else np.asarray(scale)[queries],
     )
     return _standing_for(levels, sample)
 
@@ -166,10 +166,6 @@ def merge_levels(levels: Levels, n_bands: int) -> Levels:
         query_group=np.searchsorted(first, levels.query_group),
     )
     return _standing_for(levels, merged)
-
-
-def _of_queries(scale: float | NDArray[np.float64], queries: NDArray[np.int64]) -> Any:
-    return scale if np.ndim(scale) == 0 else np.asarray(scale)[queries]
 
 
 def _standing_for(levels: Levels, other: Levels) -> Levels:
