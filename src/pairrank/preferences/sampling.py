@@ -29,23 +29,15 @@ def draw_sample(
     """
     if isinstance(preferences, Pairs):
         return _sample_pairs(preferences, n_rows, generator)
-    return _sample_levels(preferences, n_rows, generator)
-
-
-def _sample_levels(
-    levels: Levels, n_rows: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int32], Levels]:
-    n_kept = levels.row_of.size
+    levels = preferences
+    n_kept, factor = levels.row_of.size, None
     if n_rows >= n_kept / 2:
         places = np.arange(n_kept)
-        factor = None
     elif levels.n_queries * n_rows / n_kept >= _FEW_QUERIES:
         places = _whole_queries(levels, n_rows, generator)
-        factor = None
     else:
         places, factor = _rows_by_group(levels, n_rows, generator)
-    sample = _restricted(levels, places, factor)
-    return levels.row_of[places], sample
+    return levels.row_of[places], _restricted(levels, places, factor)
 
 
 def _whole_queries(
