@@ -11,7 +11,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.kernels import Kernel, landmarks
 from pairrank.kernels import kernel as kernel_module
 from pairrank.kernels.columns import KernelColumns
-from pairrank.kernels.spectrum import spectrum_of
+from pairrank.kernels.landmarks import spectrum_of
 
 pytestmark = pytest.mark.numeric
 

@@ -14,7 +14,7 @@ from pairrank import OrderGraph, Pairs
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, _codes, draw_sample, merge_levels
 from pairrank.preferences._codes import level_codes
-from pairrank.preferences.names import name_codes
+from pairrank.preferences.pair_inputs import name_codes
 
 
 def drawn_rows():
