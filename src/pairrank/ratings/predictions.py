@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._arrays import as_float_array
+from pairrank._arrays import as_float_array, is_hashable, shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences._codes import is_hashable
-from pairrank.preferences.names import name_codes, shown
+from pairrank.preferences.pair_inputs import name_codes
 from pairrank.ratings.likelihoods import Likelihood
 from pairrank.ratings.ranking import Contrast, Ranking, check_level, contrast_of
 
