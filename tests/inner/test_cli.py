@@ -104,19 +104,6 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
 
 
-<<<<<<< HEAD
-def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
-    line = Progress("reading rows.txt", quiet=True)
-    assert line.text == "reading rows.txt  0 s"
-    now[0] = 3.0
-    line.read(2_000_000, 8_000_000, 1234)
-    assert line.text == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows  3 s"
-    line.read(4_000_000, 0, 0)
-    assert line.text == "reading rows.txt  4.0 MB  3 s"
-
-
 def test_functions_that_a_process_compiles_are_counted():
     from pairrank.compiled._jit import compiled, n_compiled
 
@@ -138,19 +125,6 @@ def test_the_line_says_when_functions_are_compiled(monkeypatch):
     assert progress.text.endswith("(compiles for this machine, once)")
 
 
-def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
-    clock = [10.0]
-    monkeypatch.setattr(_progress.time, "perf_counter", lambda: clock[0])
-    watch = Stopwatch()
-    clock[0] = 15.0
-    watch.on("reading")
-    clock[0] = 35.0
-    watch.on("fitting")
-    assert watch.seconds == {"seconds reading": 5.0, "seconds fitting": 20.0}
-
-
-=======
->>>>>>> main
 @pytest.mark.parametrize(
     "options",
     [
