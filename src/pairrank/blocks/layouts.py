@@ -85,11 +85,6 @@ class Prepared:
             return 1.0
         return float(scale_to(self.catalog.row_weight, np.float64(self.pair_weight)))
 
-    @property
-    def total_weight(self) -> float:
-        """The weight of all pairs, as scaled by the reduction."""
-        return self.scale * self.layout_weight
-
 
 def prepare(
     passes: Passes,
