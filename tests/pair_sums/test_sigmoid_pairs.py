@@ -93,9 +93,9 @@ def test_sums_equal_the_double_loop(kind, graph, seed, n_rows, n_levels, scores,
     summed = (found.costs(at, results[0]) * levels.pair_scale).sum()
     assert abs(summed - value) <= ROUNDING * (size.sum() + value)
     second, first = found.derivative(2, at), found.derivative(1, at)
-    second.product(v, results[1])
+    second.products(v[np.newaxis], results[1:2])
     second.diagonal(results[2])
-    first.product(v, results[3])
+    first.products(v[np.newaxis], results[3:4])
     for result, expected, weight in zip(results, wanted, (size, moved, size, moved), strict=True):
         assert (np.abs(result - expected) <= ROUNDING * weight).all()
 

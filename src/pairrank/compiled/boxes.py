@@ -2,7 +2,7 @@
 
 A box has width H and P moments, the Chebyshev polynomials of v in [-1, 1); box 0 begins at 0, so
 that moments of parts of the points add. An entry is a box of the points of one code; entries are
-sorted by code, then by key, and lists of boxes by key. Arrays of moments are flat.
+sorted by code, then by key, and lists of boxes by key. Products take flat arrays of moments.
 """
 
 from __future__ import annotations
@@ -43,62 +43,74 @@ def find_boxes(points, code, per_width, first, n_boxes, place, is_used):
         is_used[at] = True
 
 
+@compiled
+def number(place, entry_of):
+    """Replace each place (n,) by its entry."""
+    for i in range(len(place)):
+        place[i] = entry_of[place[i]]
+
+
 @compiled_reassociating
-def add_moments(points, entry, keys, weight, per_width, degree, part, total):
+def add_moments(points, entry, keys, weight, per_width, part, total):
     """Add the moments of points to those of their entries, O(points * P).
 
     entry (n,) int32: the entry of each point. keys (n_entries,): of the entries' boxes. `weight`
-    (n,) is empty if all are 1. part, total (n_entries * P,): `part` is scratch memory, zeros.
+    (n,) is empty if all are 1. part, total (n_entries, P): `part` is scratch memory, zeros.
     """
-    stretch = max(8 * len(total), _STRETCH)
+    stretch = max(8 * total.size, _STRETCH)
     for start in range(0, len(points), stretch):
         for i in range(start, min(start + stretch, len(points))):
-            at = np.int64(entry[i])
+            at = np.uint32(entry[i])
             q = weight[i] if len(weight) else 1.0
             u = 2.0 * (points[i] * per_width - keys[at]) - 1.0
             u2 = 2.0 * u * u - 1.0
             t0, t1, t2, t3 = q, q * u, q * u2, q * (2.0 * u * u2 - u)
+            own = part[at]
+            own[0] += t0
+            own[1] += t1
+            own[2] += t2
+            own[3] += t3
             far = 2.0 * (2.0 * u2 * u2 - 1.0)
             b0, b1, b2, b3 = 0.5 * q * far, t3, t2, t1
-            moments = part[at * degree : at * degree + degree]
-            for k in range(0, degree, STEP):
-                moments[k] += t0
-                moments[k + 1] += t1
-                moments[k + 2] += t2
-                moments[k + 3] += t3
+            for k in range(STEP, len(own), STEP):
                 t0, b0 = far * t0 - b0, t0
                 t1, b1 = far * t1 - b1, t1
                 t2, b2 = far * t2 - b2, t2
                 t3, b3 = far * t3 - b3, t3
-        for k in range(len(total)):
-            total[k] += part[k]
-            part[k] = 0.0
+                own[k] += t0
+                own[k + 1] += t1
+                own[k + 2] += t2
+                own[k + 3] += t3
+        for at in range(len(total)):
+            for k in range(total.shape[1]):
+                total[at, k] += part[at, k]
+                part[at, k] = 0.0
 
 
 @compiled_reassociating
-def add_series(points, entry, keys, weight, per_width, degree, series, result):
-    """Add weight times series (n_entries * P,) of the entries, at the points, to `result` (n,).
+def add_series(points, entry, keys, weight, per_width, series, result):
+    """Add weight times series (n_entries, P) of the entries, at the points, to `result` (n,).
 
     Costs O(points * P); the rest is as for `add_moments`.
     """
     for i in range(len(points)):
-        at = np.int64(entry[i])
+        at = np.uint32(entry[i])
         u = 2.0 * (points[i] * per_width - keys[at]) - 1.0
         u2 = 2.0 * u * u - 1.0
         t0, t1, t2, t3 = 1.0, u, u2, 2.0 * u * u2 - u
+        own = series[at]
+        sum0, sum1, sum2, sum3 = own[0], own[1] * t1, own[2] * t2, own[3] * t3
         far = 2.0 * (2.0 * u2 * u2 - 1.0)
         b0, b1, b2, b3 = 0.5 * far, t3, t2, t1
-        own = series[at * degree : at * degree + degree]
-        sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
-        for k in range(0, degree, STEP):
-            sum0 += own[k] * t0
-            sum1 += own[k + 1] * t1
-            sum2 += own[k + 2] * t2
-            sum3 += own[k + 3] * t3
+        for k in range(STEP, len(own), STEP):
             t0, b0 = far * t0 - b0, t0
             t1, b1 = far * t1 - b1, t1
             t2, b2 = far * t2 - b2, t2
             t3, b3 = far * t3 - b3, t3
+            sum0 += own[k] * t0
+            sum1 += own[k + 1] * t1
+            sum2 += own[k + 2] * t2
+            sum3 += own[k + 3] * t3
         found = (sum0 + sum1) + (sum2 + sum3)
         result[i] += weight[i] * found if len(weight) else found
 
@@ -222,37 +234,51 @@ def meet(
 
     query_code (n_queries + 1,): where the codes of each query begin. keys (n_entries,), start
     (n_codes + 1,): the boxes of entries, and where those of each code begin. moments
-    (n_entries * P,): of the sources. Code c meets the codes
+    (n_columns, n_entries * P): of the sources, for each of several weights. Code c meets the codes
     codes[code_start[c] : code_start[c + 1]]; if `code_start` is empty, all codes of its query
     before it, or after it if `above`. blocks, limits, width: as for `product`. With `lowered`, the
     weight of the sources is subtracted, which turns sums of S into gradients. spare
     (2, n_entries), running (n_entries * P,): scratch memory. Costs O(entries * P^2) times the boxes
-    within reach, and O(codes * boxes) of a query.
+    within reach, and O(codes * boxes) of a query, for each column.
+    """
+    degree = len(blocks)
+    for query in range(len(query_code) - 1):
+        first, stop = query_code[query], query_code[query + 1]
+        boxes = spare[0, : _distinct(keys, start, first, stop, spare[0], spare[1])]
+        for column in range(len(moments)):
+            _meet_in_query(
+                first, stop, boxes, keys, start, moments[column], above, code_start, codes, blocks,
+                limits, width, lowered, running[: len(boxes) * degree], result[column],
+            )  # fmt: skip
+
+
+@compiled
+def _meet_in_query(
+    first_code, last_code, boxes, keys, start, moments, above, code_start, codes, blocks, limits,
+    width, lowered, total, result,
+):  # fmt: skip
+    """Do this for the codes of a query, `boxes` of which have entries.
 
     Codes are added, never subtracted from a total, so a heavy code costs the others no digits.
     """
     degree = len(blocks)
-    for query in range(len(query_code) - 1):
-        first_code, last_code = query_code[query], query_code[query + 1]
-        boxes = spare[0, : _distinct(keys, start, first_code, last_code, spare[0], spare[1])]
-        total = running[: len(boxes) * degree]
-        for k in range(len(total)):
-            total[k] = 0.0
-        for turn in range(last_code - first_code):
-            code = last_code - 1 - turn if above else first_code + turn
-            if len(code_start):
-                for k in range(len(total)):
-                    total[k] = 0.0
-                for at in range(code_start[code], code_start[code + 1]):
-                    _add_code(codes[at], keys, start, moments, degree, boxes, total)
-            here = result[start[code] * degree : start[code + 1] * degree]
-            own = keys[start[code] : start[code + 1]]
-            product(own, boxes, total, blocks, limits, width, here)
-            if lowered:
-                weight = 0.0
-                for k in range(0, len(total), degree):
-                    weight += total[k]
-                for k in range(0, len(here), degree):
-                    here[k] -= weight
-            if not len(code_start):
-                _add_code(code, keys, start, moments, degree, boxes, total)
+    for k in range(len(total)):
+        total[k] = 0.0
+    for turn in range(last_code - first_code):
+        code = last_code - 1 - turn if above else first_code + turn
+        if len(code_start):
+            for k in range(len(total)):
+                total[k] = 0.0
+            for at in range(code_start[code], code_start[code + 1]):
+                _add_code(codes[at], keys, start, moments, degree, boxes, total)
+        here = result[start[code] * degree : start[code + 1] * degree]
+        own = keys[start[code] : start[code + 1]]
+        product(own, boxes, total, blocks, limits, width, here)
+        if lowered:
+            weight = 0.0
+            for k in range(0, len(total), degree):
+                weight += total[k]
+            for k in range(0, len(here), degree):
+                here[k] -= weight
+        if not len(code_start):
+            _add_code(code, keys, start, moments, degree, boxes, total)

@@ -37,7 +37,8 @@ class Moments:
     keys: FloatArray
     """floor(z / H) of each entry's box, ascending within each code."""
     values: FloatArray
-    """By side, entry and moment, (n_sides, n_entries, P)."""
+    """By side, entry and moment, (n_sides, n_entries, P). Those of many weights at once have an
+    axis for these after that of sides; they are neither merged nor looked up."""
 
     def merged(self, other: Moments) -> Moments:
         """Return the moments of both sets of points together."""
@@ -91,7 +92,12 @@ class Boxes:
             )
             used = np.flatnonzero(is_used)
             self.code, self.keys = used // n_boxes, first + used % n_boxes
-            self._entry = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[place]
+            entry_of = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+            threads.run(
+                lambda rows: boxes.number(place[rows], entry_of),
+                threads.blocks(points.size, ROWS_A_BLOCK),
+            )
+            self._entry = place
         else:
             key = np.floor(points / rule.width)
             names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
@@ -104,31 +110,30 @@ class Boxes:
         self._blocks = threads.blocks(points.size, least_rows)
 
     def moments(self, *weights: FloatArray) -> Moments:
-        """Return the moments for the weights of each side; an empty one is 1."""
-        degree, size = self.rule.degree, self.keys.size * self.rule.degree
+        """Return the moments for several weights, as if of several sides; an empty one is 1."""
+        size = self.keys.size, self.rule.degree
 
         def moments_of(rows: slice) -> FloatArray:
-            found = np.zeros((len(weights), size))
+            found, part = np.zeros((len(weights), *size)), np.zeros(size)
             for weight, total in zip(weights, found, strict=True):
                 boxes.add_moments(
                     self.points[rows], self._entry[rows], self.keys, weight[rows],
-                    1.0 / self.rule.width, degree, np.zeros(size), total,
+                    1.0 / self.rule.width, part, total,
                 )  # fmt: skip
             return found
 
         total, *others = threads.run(moments_of, self._blocks)
         for other in others:
             total += other
-        return Moments(self.code, self.keys, total.reshape(len(weights), -1, degree))
+        return Moments(self.code, self.keys, total)
 
     def add(self, series: FloatArray, weight: FloatArray, result: FloatArray) -> None:
         """Add weight * F to `result`: F is `series`, (n_entries, P), at the points; others (n,)."""
-        flat = series.reshape(-1)
 
         def add_to(rows: slice) -> None:
             boxes.add_series(
                 self.points[rows], self._entry[rows], self.keys, weight[rows],
-                1.0 / self.rule.width, self.rule.degree, flat, result[rows],
+                1.0 / self.rule.width, series, result[rows],
             )  # fmt: skip
 
         threads.run(add_to, self._blocks)
@@ -148,18 +153,19 @@ def meet(
 
     `query_code` (n_queries + 1,): where the codes of each query begin. The first side of the
     moments is that of winners, the last that of losers. `lowered` subtracts the weight of the
-    sources. The result is (n_entries, P). Costs O(entries) products of some boxes, and
-    O(codes * boxes) of each query.
+    sources. The result is (n_entries, P), or has an axis for weights before. Costs O(entries)
+    products of some boxes, and O(codes * boxes) of each query, for each of the weights.
     """
     start = np.searchsorted(moments.code, np.arange(query_code[-1] + 1))
-    sources = np.ascontiguousarray(moments.values[0 if above else -1]).reshape(-1)
-    result = np.empty(sources.size)
+    values = np.ascontiguousarray(moments.values[0 if above else -1])
+    sources = values.reshape(-1, moments.keys.size * rule.degree)
+    result = np.empty(sources.shape)
     boxes.meet(
         query_code, moments.keys, start, sources, above, *(links[2:] if above else links[:2]),
         blocks_of(profile, rule), limits_of(profile), rule.width, lowered,
-        np.empty((2, moments.keys.size)), np.empty(sources.size), result,
+        np.empty((2, moments.keys.size)), np.empty(sources.shape[1]), result,
     )  # fmt: skip
-    return result.reshape(-1, rule.degree)
+    return result.reshape(values.shape)
 
 
 def box_sum(
@@ -197,7 +203,7 @@ def box_sum(
             placed.keys, moments.keys, moments.values.reshape(-1), blocks_of(profile, rule),
             limits_of(profile), rule.width, series,
         )  # fmt: skip
-        placed.add(series, NONE, result)
+        placed.add(series.reshape(-1, rule.degree), NONE, result)
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,9 @@ class BoxedDerivative:
     def __init__(self, parts: list[_BatchDerivative]) -> None:
         self._parts = parts
 
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j)."""
-        threads.run(lambda part: part.add_product(v, result), self._parts)
+    def products(self, vectors: FloatArray, results: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j) of each vector."""
+        threads.run(lambda part: part.add_products(vectors, results), self._parts)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k, of order 2."""
@@ -100,9 +101,8 @@ class _Batch(LevelBoxes):
         weight = [NONE if side is None else side[places] for side in sides]
         self.queries, self._query_of = queries, np.repeat(np.arange(queries.size), n_bands)
         self.rows, (self._code, *self.weight) = by_user(levels.row_of[places], code, *weight)
-        self.scale_of_rows = levels.pair_scale
-        if np.ndim(self.scale_of_rows):
-            self.scale_of_rows = np.asarray(self.scale_of_rows)[queries][self._query_of][self._code]
+        pair_scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        self.scale_of_codes = pair_scale[queries][self._query_of]
         self.rows_per_code = 2.0 ** round(math.log2(code.size / bands.size))
 
     def coded(self, rows: FloatArray) -> CodedRows:
@@ -116,23 +116,31 @@ class _Batch(LevelBoxes):
             gradient[self.rows] = np.nan
             return np.full(self.queries.size, np.inf)
         moments = placed.moments(*self.weight)
-        gradient[self.rows] += self.scale_of_rows * self.sums(placed, self.series(1, moments))
+        own = gradient[self.rows]
+        self.add(placed, self.scaled_series(1, moments), own[np.newaxis])
+        gradient[self.rows] = own
         return self.costs(moments)
 
-    def sums(self, placed: Boxes, series: Moments) -> FloatArray:
-        """Return the series at the rows, times their weights."""
-        result = np.zeros(placed.points.size)
-        for each, weight in zip(series.values, self.weight, strict=True):
-            placed.add(each, weight, result)
-        return result
+    def scaled_series(self, order: int, moments: Moments) -> FloatArray:
+        """Return the series times the scales of the queries, (n_sides, n_columns, n_entries, P)."""
+        series = self.series(order, moments).values
+        series *= self.scale_of_codes[moments.code][:, np.newaxis]
+        return series.reshape(len(series), -1, *series.shape[-2:])
 
-    def less_means(self, v: FloatArray) -> FloatArray:
-        """Return the rows' entries of v, less their mean over the query."""
-        own = v[self.rows]
+    def add(self, placed: Boxes, series: FloatArray, results: FloatArray) -> None:
+        """Add the series at the rows, times their weights, to the results (n_columns, n)."""
+        for each, weight in zip(series, self.weight, strict=True):
+            for column, result in zip(each, results, strict=True):
+                placed.add(column, weight, result)
+
+    def less_means(self, vectors: FloatArray) -> FloatArray:
+        """Return the rows' entries of each vector, less their means over the query."""
+        own = np.ascontiguousarray(vectors[:, self.rows])
         if self.queries.size == 1:
-            return own - own.mean()
+            return own - own.mean(axis=1, keepdims=True)
         query = self._query_of[self._code]
-        return own - (np.bincount(query, own) / np.bincount(query))[query]
+        sizes = np.bincount(query)
+        return np.array([each - (np.bincount(query, each) / sizes)[query] for each in own])
 
 
 class _BatchDerivative:
@@ -142,17 +150,21 @@ class _BatchDerivative:
         placed = owner.placed(order, owner.coded(scores))
         assert placed is not None, "sums are asked for their curvature at finite scores"
         self._owner, self._order, self._placed = owner, order, placed
-        series = owner.series(order, placed.moments(*owner.weight))
-        self._alone = owner.scale_of_rows * owner.sums(placed, series)
+        self._alone = np.zeros((1, placed.points.size))
         """The sums of k."""
+        owner.add(placed, owner.scaled_series(order, placed.moments(*owner.weight)), self._alone)
 
-    def add_product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j)."""
-        owner, placed, moved = self._owner, self._placed, self._owner.less_means(v)
+    def add_products(self, vectors: FloatArray, results: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j) of each vector."""
+        owner, placed, moved = self._owner, self._placed, self._owner.less_means(vectors)
         of_values = [side * moved if side.size else moved for side in owner.weight]
-        less = owner.sums(placed, owner.series(self._order, placed.moments(*of_values)))
-        result[owner.rows] += self._alone * moved - owner.scale_of_rows * less
+        found = placed.moments(*itertools.chain(*of_values))
+        by_side = found.values.reshape(len(of_values), len(moved), *found.values.shape[1:])
+        series = owner.scaled_series(self._order, replace(found, values=by_side))
+        own = self._alone * moved
+        owner.add(placed, -series, own)
+        results[:, owner.rows] += own
 
     def add_diagonal(self, result: FloatArray) -> None:
         """Add the sums of k."""
-        result[self._owner.rows] += self._alone
+        result[self._owner.rows] += self._alone[0]

@@ -258,10 +258,6 @@ class BoxProduct:
         )
         return one * (rows.values - self.shift) - less
 
-    def diagonal(self, rows: Any) -> FloatArray:
-        """Return the rows' sums of k."""
-        return _sums_at(self.made_by, self.order, rows, self.one)
-
 
 def _sums_at(owner: LevelBoxes, order: int, rows: Any, series: Moments | None) -> FloatArray:
     """Return the series at the rows, times their weights; NaN where there are none."""

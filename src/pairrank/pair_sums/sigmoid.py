@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
+from pairrank.pair_sums._bound import BoundSum, as_scores
 from pairrank.pair_sums.bands import borders_of, within_bands
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
@@ -106,11 +106,10 @@ class SigmoidSum(BoundSum):
         vector.
         """
         derivatives = self._derivatives(1, self._require_in_range(scores))
-        result = np.zeros(np.shape(vectors))
-        for vector, row in zip(vectors, result, strict=True):
-            v = as_scores(vector, self.n_rows)
-            for derivative in derivatives:
-                derivative.product(v, row)
+        checked = np.reshape([as_scores(each, self.n_rows) for each in vectors], (-1, self.n_rows))
+        result = np.zeros(checked.shape)
+        for derivative in derivatives:
+            derivative.products(checked, result)
         return result
 
     def _derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
@@ -199,7 +198,7 @@ class Itself:
         """Return itself, the same at all scores."""
         return self
 
-    def product(self, v: FloatArray, result: FloatArray) -> None:
+    def products(self, vectors: FloatArray, results: FloatArray) -> None:
         """Add nothing, since a row does not differ from itself."""
 
     def diagonal(self, result: FloatArray) -> None:
@@ -207,7 +206,7 @@ class Itself:
         result[self._rows] -= self._part
 
 
-class SigmoidCurvature(OneByOne):
+class SigmoidCurvature:
     """The Hessian of a `SigmoidSum` at fixed scores."""
 
     def __init__(self, n_rows: int, parts: list[Derivative]) -> None:
@@ -215,10 +214,14 @@ class SigmoidCurvature(OneByOne):
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        v, result = as_scores(v, self.n_rows), np.zeros(self.n_rows)
+        return self.matmat(as_scores(v, self.n_rows)[np.newaxis])[0]
+
+    def matmat(self, vectors: FloatArray) -> FloatArray:
+        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
+        results = np.zeros(vectors.shape)
         for part in self.parts:
-            part.product(v, result)
-        return result
+            part.products(vectors, results)
+        return results
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""

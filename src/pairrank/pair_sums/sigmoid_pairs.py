@@ -23,14 +23,17 @@ NONE = np.empty(0)
 
 
 class Derivative(Protocol):
-    """The first or second derivatives k of a part of a sum at fixed scores; all (n_rows,)."""
+    """The first or second derivatives k of a part of a sum at fixed scores."""
 
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add to each row the sum of k (v_i - v_j) over its pairs; of order 2: Hessian times v."""
+    def products(self, vectors: FloatArray, results: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j) over each row's pairs; of order 2: Hessian times v.
+
+        Both are (n_vectors, n_rows).
+        """
         ...
 
     def diagonal(self, result: FloatArray) -> None:
-        """Add to each row the sum of k, which is the Hessian's diagonal; for order 2 only."""
+        """Add to each row (n_rows,) the sum of k, which is the Hessian's diagonal; of order 2."""
         ...
 
 
@@ -180,9 +183,13 @@ class PairDerivative:
     def __init__(self, owner: SigmoidPairs, order: int, placed: Placed) -> None:
         self._owner, self._order, self._placed = owner, order, placed
 
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j)."""
-        self._owner.add_products(self._order, self._placed, v, result)
+    def products(self, vectors: FloatArray, results: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j) of each vector."""
+
+        def add(at: int) -> None:
+            self._owner.add_products(self._order, self._placed, vectors[at], results[at])
+
+        threads.run(add, range(len(vectors)))
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k."""
