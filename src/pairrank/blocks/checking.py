@@ -65,12 +65,8 @@ class Checks:
         self._columns = _Columns()
         self._kinds: dict[str, str] = {}
         self._format = ""
-        self._n_features = source.n_features if n_features is None else n_features
-
-    @property
-    def n_features(self) -> int:
-        """The number of features, once a block is checked or the source knows it."""
-        return self._columns.n_features_in_ if self._n_features is None else self._n_features
+        self.n_features: Any = source.n_features if n_features is None else n_features
+        """The number of features; None until a block is checked or the source knows it."""
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -104,6 +100,7 @@ class Checks:
         X = self._padded(given.X)
         is_first = not hasattr(self._columns, "n_features_in_")
         X = check_features(self._columns, X, reset=is_first)
+        self.n_features = X.shape[1]
         names = self.source.feature_names
         if names is not None and len(names) != X.shape[1]:
             raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
@@ -121,14 +118,10 @@ class Checks:
         self._check_kinds(parts)
         return RowBlock(X, **parts)
 
-    @property
-    def _knows_width(self) -> bool:
-        return self._n_features is not None or hasattr(self._columns, "n_features_in_")
-
     def _padded(self, X: Any) -> Any:
         """Return sparse rows with the features that this block leaves out at the end."""
         shape = np.shape(X)
-        if not self._knows_width or len(shape) != 2 or shape[1] == self.n_features:
+        if self.n_features is None or len(shape) != 2 or shape[1] == self.n_features:
             return X
         if not sparse.issparse(X) or shape[1] > self.n_features:
             remedy = "; pass n_features, the largest number" if sparse.issparse(X) else ""

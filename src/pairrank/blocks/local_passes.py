@@ -101,7 +101,7 @@ class LocalPasses:
     @property
     def n_features(self) -> int:
         """The number of features, after the first pass."""
-        return self.checks.n_features
+        return int(self.checks.n_features)
 
     @property
     def feature_names(self) -> list[str] | None:
