@@ -21,7 +21,7 @@ from pairrank.cli import _progress, _rows, files, predict, train
 from pairrank.cli._columns import recalled
 from pairrank.cli._commands import _NOT_OFFERED, options_of
 from pairrank.cli._models import MODELS, Model, flag_of
-from pairrank.cli._progress import Progress, Stopwatch, compiling_announced
+from pairrank.cli._progress import Progress, Stopwatch
 from pairrank.comparison import KNOWN
 from pairrank.estimators.model_files import load_model, read_ranker, save_model
 from pairrank.exceptions import FileFormatError, PairrankError
@@ -163,13 +163,6 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    """Make rich take standard error for a terminal."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-
-
 def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
@@ -191,40 +184,6 @@ def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
     clock[0] = 35.0
     watch.on("fitting")
     assert watch.seconds == {"seconds reading": 5.0, "seconds fitting": 20.0}
-
-
-def test_functions_that_a_process_compiles_are_counted():
-    from pairrank.compiled._jit import compiled, n_compiled
-
-    before = n_compiled()
-    assert compiled(count_up)(1) == 2
-    assert n_compiled() - before in (0, 1)  # 0 where an earlier run has left it in the cache
-
-
-def count_up(n):
-    return n + 1
-
-
-def test_compiling_is_announced_once_inside_the_context_only(terminal, monkeypatch):
-    counted, said = [0], []
-    monkeypatch.setattr(_progress, "_n_compiled", lambda: counted[0])
-    monkeypatch.setattr(_progress, "_PER_SECOND", 1000)
-    with compiling_announced(said.append):
-        counted[0] = 3
-        while not said:
-            time.sleep(0.001)
-        counted[0] = 5
-        time.sleep(0.01)
-    counted[0] = 7
-    time.sleep(0.01)
-    assert [line[:9] for line in said] == ["compiling"]
-
-
-def test_nothing_is_announced_where_nothing_is_compiled(terminal):
-    said = []
-    with compiling_announced(said.append):
-        pass
-    assert said == []
 
 
 @pytest.mark.parametrize(

@@ -60,43 +60,6 @@ def test_a_raw_standard_output_gets_every_byte(monkeypatch, mode):
     assert not raw.closed
 
 
-TERMINATED = """
-import signal, sys
-from pairrank.io._streams import atomic_write
-
-with atomic_write(sys.argv[1]) as file:
-    file.write(b"half")
-    file.flush()
-    signal.raise_signal(getattr(signal, sys.argv[2]))
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_termination_leaves_the_old_file_and_no_other(tmp_path, name):
-    (tmp_path / "m").write_text("old")
-    done = subprocess.run(
-        [sys.executable, "-c", TERMINATED, tmp_path / "m", name], timeout=60, check=False
-    )
-    assert done.returncode == -getattr(signal, name)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
-    assert (tmp_path / "m").read_text() == "old"
-
-
-def test_signals_that_are_handled_already_stay_so(tmp_path, monkeypatch):
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        with atomic_write(tmp_path / "m") as file:
-            file.write(b"x")
-            signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    with atomic_write(tmp_path / "m"):
-        pass
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
 def test_a_failure_while_writing_leaves_the_old_file(tmp_path):
     path = tmp_path / "out"
     path.write_text("old")

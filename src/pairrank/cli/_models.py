@@ -107,14 +107,7 @@ def settings_of(hint: Any) -> Any:
 def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> Any:
     """Return a new estimator; its errors about parameters become errors of usage.
 
-    Parameters
-    ----------
-    name : str
-        A name in MODELS.
-    params : dict
-        The parameters given at the command line.
-    search : bool
-        Whether --search picks the model's strength.
+    `params` are those given at the command line; with `search` the strength is picked.
     """
     from pairrank.estimators.sgd import SGD
     from pairrank.kernels import Kernel

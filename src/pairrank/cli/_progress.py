@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
@@ -25,8 +22,7 @@ class Progress:
     """A line on standard error that says what is done, with new seconds all the time.
 
     It is shown on a terminal only, unless quiet, and removed at the end. It is a callback of
-    solvers; elsewhere than on a terminal each of their iterations is a line that stays. Messages
-    about compiling are printed above it.
+    solvers; elsewhere than on a terminal each of their iterations is a line that stays.
     """
 
     def __init__(self, doing: str = "fitting", *, quiet: bool) -> None:
@@ -39,7 +35,6 @@ class Progress:
     def __enter__(self) -> Self:
         self._start = time.monotonic()
         if self.is_shown:
-            self._open.enter_context(compiling_announced(self.keep))
             live = Live(
                 console=self.console,
                 get_renderable=lambda: Text(self.text, no_wrap=True, overflow="ellipsis"),
@@ -105,33 +100,3 @@ def gap_of(step: Any) -> float:
     if hasattr(step, "lower_bound"):
         return float(step.value - step.lower_bound)
     return float(step.gap)
-
-
-@contextmanager
-def compiling_announced(say: Callable[[str], None]) -> Iterator[None]:
-    """Say once on standard error, if it is a terminal, when loops have to be compiled."""
-    if not Console(stderr=True).is_terminal:
-        yield
-        return
-    ended = threading.Event()
-
-    def watch() -> None:
-        begun = _n_compiled()
-        while not ended.wait(1.0 / _PER_SECOND):
-            if _n_compiled() > begun:
-                say("compiling for this machine, once; this takes 1 to 15 s per kind of model")
-                return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()
-
-
-def _n_compiled() -> int:
-    """Return how many functions were compiled; 0 where none was needed yet."""
-    count = getattr(sys.modules.get("pairrank.compiled._jit"), "n_compiled", None)
-    return 0 if count is None else int(count())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
-from pairrank.cli._errors import print_message
-from pairrank.cli._progress import compiling_announced
+from pairrank.cli._progress import Progress
 from pairrank.cli._report import print_json, print_lines, print_table
 
 COLUMNS = ["model", "learns from", "accuracy", "seconds"]
@@ -46,7 +44,7 @@ def demo(
     The data is made. Rows of popular queries get more clicks, which misleads a pointwise model.
     """  # fmt: skip
     generator = np.random.default_rng(seed)
-    with compiling_announced(partial(print_message, kind="note")):
+    with Progress("fitting", quiet=as_json):
         results = [*compare_queries(generator), *compare_classes(rows, generator)]
     if as_json:
         print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})

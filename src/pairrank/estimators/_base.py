@@ -17,7 +17,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
-from pairrank.estimators._docstrings import Described
+from pairrank.estimators._docstrings import Described, of_rows
 from pairrank.estimators._rows import (
     Judge,
     Rows,
@@ -76,22 +76,13 @@ class BaseRanker(Described, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed
         return tags
 
+    @of_rows
     def predict(self, X: Features | RowBlocks) -> FloatArray:
         """Return scores; higher ranks better.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-            With ``kernel="precomputed"`` k(rows, training rows).
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_targets), float64
-
-        Raises
-        ------
-        ValueError
-            If X is not finite, or its features differ from those of the training rows.
 
         Notes
         -----
@@ -112,14 +103,11 @@ class BaseRanker(Described, BaseEstimator):
             return scores(self.coef_)
         return np.column_stack([scores(coef) for coef in self.coef_])
 
+    @of_rows
     def decision_function(self, X: Features | RowBlocks) -> FloatArray:
         """Return the scores of `predict`, by the name under which scikit-learn's scorers ask.
 
         So ``scoring="roc_auc"`` and ``"average_precision"`` judge a ranker of binary labels.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
 
         Returns
         -------
@@ -127,14 +115,9 @@ class BaseRanker(Described, BaseEstimator):
         """
         return self.predict(X)
 
+    @of_rows
     def rank(self, X: Features | RowBlocks, qid: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the position of each row within its query, 1 = best; ties in row order.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers; None: all rows are one query.
 
         Returns
         -------
@@ -156,6 +139,7 @@ class BaseRanker(Described, BaseEstimator):
         scores = self.predict(X)
         return _positions(scores, validation.check_query_ids(qid, scores.size))
 
+    @of_rows
     def score(
         self,
         X: Features | RowBlocks,
@@ -167,14 +151,6 @@ class BaseRanker(Described, BaseEstimator):
         loser_weight: ArrayLike | None = None,
     ) -> float:
         """Return the pairwise accuracy of the scores over the ranker's own order graph.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
-            RowBlocks hold labels, queries and weights: give none of them then.
-        qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-            As in `pairrank.metrics.pairwise_accuracy`.
 
         Returns
         -------
@@ -221,16 +197,9 @@ class BaseRanker(Described, BaseEstimator):
         return export(self, path, format, **options)
 
     def linear_coef(self) -> FloatArray:
-        """Return the weights of the features of X, which `export` writes.
+        """Return the weights of the features of X, (n_features,) or (n_targets, n_features).
 
-        Returns
-        -------
-        ndarray of shape (n_features,) or (n_targets, n_features), float64
-
-        Raises
-        ------
-        ValueError
-            If scores are not linear in the features, as with a kernel.
+        Raises a PairrankError if scores are not linear in the features, as with a kernel.
         """
         check_is_fitted(self)
         if self._maps_features or self._is_precomputed:

@@ -54,28 +54,11 @@ def fit_on_passes(
 ) -> Any:
     """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
 
-    Parameters
-    ----------
-    ranker : SolvedRanker
-        Its `_prepare_blocks` lays the blocks out, its `_block_solver` solves.
-    passes : Passes
-    held : Rows or Passes, optional
-        Validation rows: checked arrays, or blocks of rows.
-    held_names : sequence of str, optional
-        The names of the features of `held`; None: those of `held.feature_names`, where it has them.
-    feature_names : sequence of str, optional
-        The names of the features; None: those of `passes.feature_names`, where it has them.
-    callback : callable, optional
-        As for `fit`.
-    raw_coef, own_coef : callable, optional
-        Return the weights of the user's features for those of the features in the blocks, and the
-        reverse; None: the features are the same.
-
-    Raises
-    ------
-    PairrankError
-        For what the ranker refuses. An error of a pass that is not the first has the last weights
-        as `partial_coef_`, and so has the ranker: `warm_start` goes on from them.
+    `held` are validation rows, checked arrays or blocks. `held_names` and `feature_names` replace
+    the names of features in the blocks. `raw_coef` turns weights of the features in the blocks into
+    those of the user's features, and `own_coef` does the reverse. An error of a pass that is not
+    the first has the last weights as `partial_coef_`, and so has the ranker: `warm_start` goes on
+    from them.
     """
     ranker._check_parameters()
     ranker._check_blocks()

@@ -107,11 +107,9 @@ def minimize(
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
       from the solution for a twentieth of the rows, which saves up to two planes in three.
 
-    With many rows, "auto" and "ncg" take each step length from a sample's scores. Where rows are
-    few and the sum's algorithm is "auto", sums are more precise than `eps`, because that is cheap.
-    Rows in blocks bring a sample with them: its solution is the start, and it gives Hessians and
-    step lengths, until the gradient falls too slowly; then Hessian products are over every pair, by
-    passes. Squares and tubes have `minimizer`.
+    With many rows, "auto" and "ncg" take each step length from a sample's scores. Rows in blocks
+    bring a sample with them: its solution is the start, and it gives Hessians and step lengths,
+    until the gradient falls too slowly; then Hessian products are over every pair, by passes.
     """
     if problem.algorithm == "auto" and problem.n_rows <= FEW_ROWS:
         problem = problem.changed(eps=min(problem.eps, EXACT))

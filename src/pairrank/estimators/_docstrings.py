@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-from pairrank._docstrings import completed, entries, parameters_of
+from pairrank._docstrings import completed, described_by, entries, parameters_of
 
 Class = TypeVar("Class", bound=type)
 
@@ -86,6 +86,29 @@ scoring : str or callable, default "pairwise_accuracy"
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.
 """)
 """Descriptions of parameters and attributes that mean the same in several estimators."""
+
+of_rows = described_by(
+    entries("""
+X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
+    With ``kernel="precomputed"`` the kernel matrix of the rows; later k(rows, training rows).
+    RowBlocks hold labels, queries and weights too, so leave those out.
+y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
+    Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
+qid : array-like of shape (n_rows,), optional
+    Query identifiers, any hashable values in any order; None: all rows are one query.
+sample_weight : array-like of shape (n_rows,), optional
+    A pair weighs the product of its rows' weights; weight 2 equals the row twice, 0 its absence.
+winner_weight, loser_weight : array-like of shape (n_rows,), optional
+    Further factors of the pairs that a row wins, and of those that it loses: 0 where it never wins,
+    or never loses. RankRLS, MPRank, SVRank and ConvexHullRanker refuse them.
+"""),
+    {
+        "Raises": "ValueError\n"
+        "    If input is not finite or does not fit, a parameter is out of range, or there is\n"
+        "    nothing to learn from; of `fit` before any work."
+    },
+)
+"""Decorator of methods that take rows: what they share is described once, here."""
 
 
 class Described:

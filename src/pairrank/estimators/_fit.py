@@ -20,7 +20,7 @@ from pairrank.blocks import RowBlocks
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import AnyKernel, BaseRanker, Seed
 from pairrank.estimators._descent import combined, progress_printer
-from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._docstrings import of_rows, ranker
 from pairrank.estimators._rows import (
     Judge,
     Rows,
@@ -77,6 +77,7 @@ class FittedRanker(BaseRanker, ABC):
     `_stops_early`; where it has a `validation_fraction` it draws them.
     """
 
+    @of_rows
     def fit(
         self,
         X: Features | RowBlocks,
@@ -98,21 +99,10 @@ class FittedRanker(BaseRanker, ABC):
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-            With ``kernel="precomputed"`` the kernel matrix of the rows. RowBlocks hold labels,
-            queries and weights too, so leave those out. NaN is a missing value to RankBoost.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
             Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
             RankRLS, MPRank and SVRank learn weights for each of several columns;
             ConvexHullRanker takes labels only.
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers, any hashable values in any order; None: all rows are one query.
-        sample_weight : array-like of shape (n_rows,), optional
-            A pair weighs the product of its rows' weights; weight 2 equals the row twice, 0 its
-            absence.
-        winner_weight, loser_weight : array-like of shape (n_rows,), optional
-            Further factors of the pairs that a row wins, and of those that it loses: 0 where it
-            never wins, or never loses. RankRLS, MPRank, SVRank and ConvexHullRanker refuse them.
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             Validation rows, for `validation_scores_` and for stopping early (see `patience`).
         callback : callable, optional
@@ -122,12 +112,6 @@ class FittedRanker(BaseRanker, ABC):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            Before any work, if input is not finite, lengths differ, a parameter is out of range, or
-            there is nothing to learn from.
         """
         given = locals()
         if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):

@@ -64,11 +64,10 @@ n_pairs_ : int
     def stability_bound(self, X: Features, y: ArrayLike, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
 
-        `pairrank.metrics.stability_bound` with kappa and M filled in: kappa is the largest distance
-        of a row from zero, or from the mean of the rows if that is less (only differences count);
-        M = range(y)/2 + kappa (C max(0, range(y) - epsilon)^n/2)^(1/2). (h has no offset, so y may
-        be centred at the middle of its range; \|h\|^2 is at most the objective at 0, for any rows
-        with labels of this range.)
+        `pairrank.metrics.stability_bound` with kappa, the largest distance of a row from zero, or
+        from the mean of the rows if that is less, and
+        M = range(y)/2 + kappa (C max(0, range(y) - epsilon)^n/2)^(1/2), since \|h\|^2 is at most
+        the objective at 0.
 
         Parameters
         ----------
@@ -82,12 +81,6 @@ n_pairs_ : int
         Returns
         -------
         StabilityBound
-
-        Raises
-        ------
-        ValueError
-            If the ranker is not fitted, y is Pairs or of several targets, X or y are not finite, or
-            delta is not a probability.
 
         Notes
         -----

@@ -160,17 +160,7 @@ class PairProbabilities:
 
     @available_if(_is_likelihood)
     def preference_proba(self, margins: FloatArray) -> FloatArray:
-        """Return the probabilities of preferences by how much higher the scores are.
-
-        Parameters
-        ----------
-        margins : ndarray of shape (n_pairs,), float64
-            The score of each pair's first row minus that of its second.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,), float64
-        """
+        """Return the probabilities of preferences by how much higher the scores are."""
         loss = Probit() if self.loss == "probit" else Logistic()
         with np.errstate(over="ignore"):
             return -loss.phi(-margins, order=1)

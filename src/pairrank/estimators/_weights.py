@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from pairrank.io.rows import numbered_names
+
 MOST_WEIGHTS = 8
 """The number of weights shown."""
 
 
 def feature_names(ranker: Any) -> list[str]:
     """Return the names of the features that a ranker was fitted with, or else f1, f2, ..."""
-    names = getattr(ranker, "feature_names_in_", None)
-    if names is None:
-        return [f"f{number}" for number in range(1, ranker.n_features_in_ + 1)]
+    names = getattr(ranker, "feature_names_in_", numbered_names(ranker.n_features_in_))
     return [str(name) for name in names]
 
 

@@ -92,30 +92,20 @@ def coefficient_covariance(
 
     .. math:: h_i = \sum_{(a, b) \ni i} g_{ab}, \qquad g_{ab} = \phi'(s_a - s_b) (x_a - x_b)
 
-    counts a pair for each of its two rows (Hajek's projection of the sum over pairs, whose terms
-    are dependent because they share rows). For "queries" and "clusters" it counts a pair once.
+    counts a pair for each of its two rows (Hajek's projection); for "queries" and "clusters" it
+    counts once. By rows, the square of a pair's gradient is counted for both of its rows. For
+    `Pairs` it is subtracted once (Fafchamps & Gubert 2007, "The formation of risk sharing
+    networks"), unless the rest would be indefinite. For labels it stays: it raises the standard
+    errors by at most sqrt(2), and by far less with many pairs per row.
 
-    By rows, the square of a pair's gradient is counted for both of its rows. For `Pairs` it is
-    subtracted once, as for any dyads (Fafchamps & Gubert 2007), unless the rest would be
-    indefinite. For labels it stays: its relative size is about 1/(pairs per row), and it raises the
-    standard errors by at most sqrt(2). A row of weight w counts as w rows; G queries or clusters
-    are corrected by G/(G - 1).
-
-    `kind` names the units that are treated as independent: "laplace" pairs, "rows", "queries", or
-    "clusters", the groups of `Pairs`; without groups each comparison is a cluster, both halves of a
-    tie together, and one of weight w counts as w comparisons if all weights are whole numbers.
-    `qid` is for "queries", `sample_weight` for the sandwiches by rows and queries: the number of
-    rows that a row stands for, 0 for a row that was dropped. Weights by role are in the pairs. A
-    PairrankError says that the Hessian is not positive definite in float64. Costs O(m d^2) for m
-    rows of d features, and 2 d pair sums. Memory is blocks of columns; "rows" needs m d numbers.
-    Columns are centred, which changes no difference of two rows.
+    `kind` names the units that are independent: "laplace" pairs, "rows", "queries", or "clusters",
+    the groups of `Pairs`, else the comparisons (`repetitions` of each). `sample_weight` is the
+    number of rows that a row stands for, 0 for a row that was dropped; weights by role are in the
+    pairs. G queries or clusters are corrected by G/(G - 1). A PairrankError says that the Hessian
+    is not positive definite in float64. Costs O(m d^2) for m rows of d features, and 2 d pair sums.
 
     The second result, (n_flat, d), are the directions in which the pair sum has no curvature, such
-    as a shift of all scores if every row has a weight of its own: no pair depends on them. The
-    covariance is 0 there, so it is that of the weights less their part in these directions.
-
-    M. Fafchamps and F. Gubert, "The formation of risk sharing networks", Journal of Development
-    Economics 83(2), 2007.
+    as a shift of all scores; the covariance is 0 there.
     """
     scores = Design(X).scores(coef)
     columns = _Columns(X)

@@ -94,32 +94,18 @@ class RankBoost(FittedRanker):
     Notes
     -----
     A round costs O(m) per feature for m rows, or O(non-zeros) of sparse rows, whose zeros are
-    values, and O(m) for the potentials and alpha (O(edges) more under a graph that is not full;
-    O(pairs) for `Pairs`). Each feature is sorted once. Codes of values take one byte per entry with
-    at most 256 of them, else two or four; threads share the features. No result depends on the
-    number of threads.
-
-    A pair weighs the product of its rows' weights (`sample_weight`, and `winner_weight` of the
-    winner, `loser_weight` of the loser). Weight 2 equals the row twice, 0 its absence.
+    values (O(edges) more under a graph that is not full; O(pairs) for `Pairs`). Each feature is
+    sorted once. Values take one byte per entry if there are at most 256, else two or four.
 
     Up to 65,536 rows every threshold between two distinct values is tried; beyond, the values of a
     feature are put into 256 bins of about equal weight, missing values in one of their own. h of
-    missing values (NaN) is the better of 0 and 1 (the paper's q_def). A feature without missing
-    values in training has 1/2 for later ones.
+    missing values (NaN) is the better of 0 and 1 (the paper's q_def), and 1/2 for a feature without
+    missing values in training.
 
     alpha follows from h by the paper's second method, 0.5 ln(W+/W-), with the weights of the pairs
-    that h puts right and wrong, as shares of all: the least loss for an h of 0 and 1. 0.001 is
-    added to W+ and W-, so that alpha is finite where h makes no mistake (then 3.5). `learning_rate`
-    multiplies it.
-
-    The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
-    rounding, the loss is least over all sums of the weak rankings, and rounds end. h is chosen by
-    \|r\|, as in the paper; another h could lower the loss more in one round.
-
-    What the papers that compare with RankBoost say of it holds for lists of pairs, or imputed gaps.
-    Raykar et al. 2007 report that it ran out of memory: pairs need not be listed. Cortes et al.
-    2007 fill gaps in ratings by medians and count tied scores as mistakes (Eq. 32): scores by
-    thresholds on filled gaps tie often. Left missing, the same ratings gave far fewer mistakes.
+    that h puts right and wrong, as shares of all. 0.001 is added to both, so that alpha is finite
+    where h makes no mistake. The loss never rises. If no \|r\| exceeds its rounding, the loss is
+    least over all sums of the weak rankings, and rounds end.
 
     References
     ----------

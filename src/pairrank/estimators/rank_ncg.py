@@ -81,9 +81,9 @@ class RankNCG(PairProbabilities, PairLossRanker):
     A step costs two products with X and O(m) for the pairs.
 
     The likelihood takes every pair to be drawn independently, "whereas only the original samples
-    are" (Section 3; a correction is left to future work in Section 8.1): m rows make up to m^2/2
-    pairs, so that the posterior is far too narrow. On 400 rows of two classes its standard errors
-    were a twelfth of those from a bootstrap of rows. `covariance` offers:
+    are" (Section 3): m rows make up to m^2/2 pairs, so that the posterior is far too narrow. On 400
+    rows of two classes its standard errors were a twelfth of those from a bootstrap of rows.
+    `covariance` offers:
 
     - "rows" and "queries" treat rows, or whole queries, as independent, and pairs as dependent
       through them: a sandwich, the cluster-robust covariance. With labels, "rows" errs on the large
@@ -100,15 +100,13 @@ class RankNCG(PairProbabilities, PairLossRanker):
     identity), take "clusters".
 
     Some directions of the weights may change no pair: if X is the identity, a shift of all weights,
-    and of each set of rows that is compared with no other. Standard errors are then those of
-    contrasts: of weights that sum to 0 (over each such set), as those of `coef_` do, since the
-    prior keeps them there. `pair_standard_errors` has those of differences of scores, such as from
-    a reference row. An UndeterminedWarning says if differences of scores between compared rows are
-    not determined.
+    or of a set of rows that is compared with no other. Standard errors are then those of weights
+    that sum to 0 over each such set; `pair_standard_errors` has those of differences of scores. An
+    UndeterminedWarning says if differences between compared rows are not determined.
 
     All are asymptotic, "queries" and "clusters" in their number: one query that holds most of the
     pairs makes the covariance far too small. They describe sampling error only, not the bias by
-    alpha, and cost O(m d^2); see `pairrank.estimators.covariance`.
+    alpha, and cost O(m d^2).
 
     References
     ----------

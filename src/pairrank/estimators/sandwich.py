@@ -26,26 +26,11 @@ _DETERMINED = 1e-6
 def flat_directions(
     hessian: FloatArray, *, scale: FloatArray | None = None, tol: float = FLAT
 ) -> FloatArray:
-    """Return an orthonormal basis of the directions in which a Hessian has no curvature.
+    """Return an orthonormal basis, (n_flat, d), of the directions without curvature in a Hessian.
 
-    Parameters
-    ----------
-    hessian : array of shape (d, d)
-        The Hessian of the pair sum alone, without the penalty; positive semidefinite.
-    scale : array of shape (d,), optional
-        The curvature of each weight that `tol` is relative to; None: the diagonal.
-    tol : float
-        A direction is flat if its curvature is at most this, after weights are scaled.
-
-    Returns
-    -------
-    array of shape (n_flat, d)
-        Orthonormal rows; of shape (0, d) where every direction has curvature. For a weight per
-        player they are the indicators of connected components, or combinations of them.
-
-    Notes
-    -----
-    A pivoted Cholesky factorisation, O(d^3).
+    The Hessian is that of the pair sum alone, without the penalty. A direction is flat if its
+    curvature is at most `tol`, relative to `scale` or else to the diagonal. For a weight per player
+    the flat directions are spanned by the indicators of connected components. Costs O(d^3).
     """
     if not np.isfinite(hessian).all():
         raise PairrankError("the Hessian is not finite, so weights have no covariance")
@@ -67,23 +52,8 @@ def flat_directions(
 def inverse_hessian(hessian: FloatArray, flat: FloatArray | None = None) -> FloatArray:
     """Return the inverse of a Hessian on the directions that are not flat; 0 on those that are.
 
-    Parameters
-    ----------
-    hessian : array of shape (d, d)
-        With the penalty, if there is one.
-    flat : array of shape (n_flat, d), optional
-        `flat_directions`; None: none.
-
-    Returns
-    -------
-    array of shape (d, d)
-        Z (Z' hessian Z)^-1 Z', the columns of Z a basis of the directions orthogonal to the flat
-        ones. For a weight per player it describes weights that sum to 0 in each component.
-
-    Raises
-    ------
-    PairrankError
-        If the Hessian is not positive definite there, in float64.
+    It is Z (Z' hessian Z)^-1 Z', the columns of Z a basis of the directions orthogonal to the rows
+    of `flat`. Raises a PairrankError if the Hessian is not positive definite there, in float64.
     """
     matrix = hessian
     if flat is not None and len(flat):
@@ -131,24 +101,9 @@ def cluster_scatter(
     .. math:: \frac{G}{G - 1} \Big( \sum_c g_c g_c^T / n_c - t t^T / G \Big), \qquad
               g_c = \sum_{k \in c} g_k, \quad t = \sum_c g_c, \quad G = \sum_c n_c
 
-    Parameters
-    ----------
-    gradients : array or sparse matrix of shape (n, d)
-        The gradient of each comparison's loss by the weights, times its weight. Both halves of a
-        tie are in one cluster, so that they count as one comparison.
-    clusters : int array of shape (n,)
-        The cluster of each, numbered from 0.
-    weight : array of shape (n_clusters,), optional
-        n_c: cluster c stands for this many equal clusters; None: 1 each. With one cluster per
-        comparison and the comparisons' weights, w equal comparisons count as w independent ones.
-
-    Returns
-    -------
-    array of shape (d, d)
-
-    Notes
-    -----
-    Costs O(n d + n_clusters d^2), less for sparse gradients.
+    `gradients`, (n, d), are those of each comparison's loss by the weights, times its weight, and
+    `clusters` their clusters, numbered from 0; both halves of a tie are in one. Cluster c stands
+    for `weight` n_c equal clusters. Costs O(n d + n_clusters d^2), less for sparse gradients.
     """
     n_clusters = int(clusters.max(initial=-1)) + 1 if weight is None else weight.size
     return scatter_of_totals([totals_of(gradients, clusters, n_clusters)], weight)
@@ -193,21 +148,10 @@ def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
 def contrast_errors(
     contrasts: Any, covariance: FloatArray, flat: FloatArray | None = None
 ) -> FloatArray:
-    """Return the standard errors of linear combinations of the weights.
+    """Return the standard error of each linear combination of the weights, a row of `contrasts`.
 
-    Parameters
-    ----------
-    contrasts : array or sparse matrix of shape (n, d)
-        One combination per row, such as x_i - x_j, or a weight less that of a reference.
-    covariance : array of shape (d, d)
-        Of the weights.
-    flat : array of shape (n_flat, d), optional
-        `flat_directions`: combinations that are not orthogonal to them are not determined.
-
-    Returns
-    -------
-    array of shape (n,)
-        Infinite for combinations that are not determined.
+    It is infinite for a combination that is not orthogonal to the `flat` directions, because these
+    are not determined.
     """
     variances = _row_products(contrasts, contrasts @ covariance)
     errors = np.sqrt(np.maximum(variances, 0.0))

@@ -18,35 +18,7 @@ from pairrank.io.rows import numbered_names
 
 
 def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> LinearModel:
-    """Return the weights of the raw features of a fitted ranker or Pipeline.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted linear ranker; a Pipeline of scalers (StandardScaler, MinMaxScaler, MaxAbsScaler,
-        RobustScaler), feature selectors and a linear ranker; or a search that found one of them.
-    feature_names : sequence of str, optional
-        One name per feature; None: the names that the model was fitted with, or else f1, f2, ...,
-        as svmlight numbers features.
-
-    Returns
-    -------
-    LinearModel
-
-    Raises
-    ------
-    PairrankError
-        If the model is not linear, has several targets, or a name is not usable.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from pairrank import RankRLS
-    >>> model = make_pipeline(StandardScaler(), RankRLS()).fit([[0.0], [2.0], [4.0]], [0, 1, 2])
-    >>> found = linear_model(model)
-    >>> found.names, float(found.offset / found.weights[0])
-    (['f1'], -2.0)
-    """
+    """Return the weights of the raw features of a model that `export` takes."""
     if isinstance(getattr(model, "best_estimator_", None), Pipeline):
         model = model.best_estimator_
     *transformers, ranker = _steps(model)
@@ -88,31 +60,13 @@ def _steps(model: Any) -> Iterator[Any]:
         yield model
 
 
-def _standard(scaler: Any) -> tuple[Any, Any]:
-    center = scaler.mean_ if scaler.with_mean else 0.0
-    return center, scaler.scale_ if scaler.with_std else 1.0
-
-
-def _min_max(scaler: Any) -> tuple[Any, Any]:
-    return -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_
-
-
-def _max_abs(scaler: Any) -> tuple[Any, Any]:
-    return 0.0, scaler.scale_
-
-
-def _robust(scaler: Any) -> tuple[Any, Any]:
-    center = scaler.center_ if scaler.with_centering else 0.0
-    return center, scaler.scale_ if scaler.with_scaling else 1.0
-
-
 _SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
-    StandardScaler: _standard,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
-    RobustScaler: _robust,
+    StandardScaler: lambda it: (it.mean_ if it.with_mean else 0.0, it.scale_),
+    MinMaxScaler: lambda it: (-it.min_ / it.scale_, 1.0 / it.scale_),
+    MaxAbsScaler: lambda it: (0.0, it.scale_),
+    RobustScaler: lambda it: (it.center_, it.scale_),
 }
-"""The center and the scale of each feature: a scaler returns (x - center)/scale."""
+"""The center and the scale of each feature, or None: a scaler returns (x - center)/scale."""
 
 
 def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
@@ -136,8 +90,8 @@ def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
             "rows: fit it with clip=False"
         )
     center, scale = _SCALERS[type(step)](step)
-    folded = weights / scale
-    return folded, -float(np.sum(folded * center))
+    folded = weights if scale is None else weights / scale
+    return folded, 0.0 if center is None else -float(np.sum(folded * center))
 
 
 def _names(given: Sequence[str] | None, learnt: Any, n_features: int) -> list[str]:

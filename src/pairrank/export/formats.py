@@ -24,17 +24,8 @@ from pairrank.io._streams import COMPRESSED_SUFFIXES
 class LinearModel(NamedTuple):
     """A score that is linear in the raw features: sum of weight times feature, plus the offset.
 
-    Attributes
-    ----------
-    names : list of str
-        The names of the features, all different.
-    weights : ndarray of shape (n_features,), float64
-    offset : float
-        The same for all rows, so it does not change their order.
-    ranker : str
-        The class of the ranker.
-    title : str
-        The name of the model in a search engine.
+    The names of the features are all different; `ranker` is the name of the ranker's class, and
+    `title` that of the model in a search engine.
     """
 
     names: list[str]
@@ -52,16 +43,8 @@ class Arithmetic(NamedTuple):
     """The types in which a score is computed.
 
     The products of weights and features are added one by one, in the order of the features; each
-    product and each sum is rounded.
-
-    Attributes
-    ----------
-    features : type
-        Of the features.
-    sums : type
-        Of the weights, the products and the sums.
-    adds_offset : bool
-        Whether the offset is added at the end.
+    product and each sum is rounded. `sums` is the type of the weights, the products and the sums;
+    `adds_offset` says whether the offset is added at the end.
     """
 
     features: type
@@ -292,20 +275,9 @@ def as_onnx(model: LinearModel) -> bytes:
 
 
 class Format(NamedTuple):
-    """A format of exported models.
+    """A format: its writer, how scores are computed from the file, and the suffix of its name.
 
-    Attributes
-    ----------
-    write : callable
-        From a LinearModel to the content of the file.
-    arithmetic : Arithmetic
-        How the scores are computed from the file.
-    suffix : str
-        Of file names; formats may share it.
-    has_names : bool
-        Whether features have names in the file.
-    has_title : bool
-        Whether the model has a name in the file.
+    `has_names` says whether features have names in the file, `has_title` whether the model has.
     """
 
     write: Callable[[LinearModel], str | bytes]

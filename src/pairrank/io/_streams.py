@@ -11,17 +11,16 @@ import gzip
 import io
 import lzma
 import os
-import signal
 import stat
 import sys
 import tempfile
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import IO, Any
 
+from pairrank._docstrings import described_by, entries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
 fcntl: ModuleType | None
@@ -32,43 +31,56 @@ except ImportError:  # Windows
 
 STANDARD_STREAM = "-"
 
+_SHARED = entries("""
+source : str, path-like or binary file object
+    "-" is standard input; gzip, bzip2 and xz are decompressed.
+target : str, path-like or binary file object
+    "-" is standard output; a name ending in .gz, .bz2 or .xz is compressed. Paths are written
+    atomically.
+rows : Rows
+    The rows to write.
+format : {"auto", "svmlight", "csv", "parquet"}
+    "auto" follows the suffix: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet, also
+    followed by .gz, .bz2 or .xz.
+dtype : float64 or float32
+    The dtype of X.
+comments : bool
+    Whether to keep svmlight's comments, one string per row.
+callback : callable, optional
+    Called while reading with three numbers: the bytes read, the bytes of the file, compressed if it
+    is, and the rows; perhaps in another thread. 0 is an unknown number.
+""")
+
+reads = described_by(
+    _SHARED,
+    {
+        "Raises": "FileFormatError\n"
+        "    If the content is not valid; the message names the line, of Parquet the row.\n"
+        "FileAccessError\n"
+        "    If the file cannot be opened."
+    },
+)
+"""Completes the docstring of a function that reads a file."""
+
+writes = described_by(
+    _SHARED,
+    {
+        "Raises": "PairrankError\n"
+        "    If the format cannot hold what is to be written.\n"
+        "FileAccessError\n"
+        "    If the file cannot be written."
+    },
+)
+"""Completes the docstring of a function that writes a file."""
+
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open `path` for writing; the file changes only if the block ends without an error.
+    """Open `path` for writing bytes ("wb") or UTF-8 text ("w"); "-" is standard output.
 
-    The content goes to a temporary file in the same folder, is flushed to the disk, and replaces
-    the old file by `os.replace`. After any failure, and when SIGTERM or SIGHUP ends the process,
-    the temporary file is removed and the old file is unchanged. Anything but a regular file (a
-    pipe, a device) is written to directly; "-" is standard output.
-
-    Parameters
-    ----------
-    path : str or path-like
-    mode : {"wb", "w"}
-        Bytes, or text in UTF-8 with line ends as written.
-
-    Yields
-    ------
-    file object
-        Open for writing.
-
-    Raises
-    ------
-    FileAccessError
-        If the folder does not exist or is not writable, the file is read-only, the disk is full, or
-        standard output is closed.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "scores.txt")
-    >>> with atomic_write(path, "w") as file:
-    ...     _ = file.write("0.5")
-    >>> path.read_text()
-    '0.5'
-    >>> folder.cleanup()
+    The content goes to a temporary file in the same folder, which replaces the old file if the
+    block ends without an error, and is removed otherwise. Anything but a regular file (a pipe, a
+    device) is written to directly. An OSError becomes a FileAccessError that says what to do.
     """
     if mode not in ("wb", "w"):
         raise ValueError(f"mode must be 'wb' or 'w' (got {mode!r})")
@@ -101,12 +113,7 @@ def _lock(file: IO[Any]) -> None:
 
 
 def refuse_read_only(path: str | os.PathLike[str]) -> None:
-    """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace.
-
-    Parameters
-    ----------
-    path : path-like
-    """
+    """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -135,55 +142,19 @@ def _open_for_writing(name: str, mode: str) -> contextlib.AbstractContextManager
 @contextlib.contextmanager
 def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
     folder, base = os.path.split(target)
-    temporary: list[str] = []
-    with _removed_at_termination(temporary):
-        try:
-            descriptor, path = tempfile.mkstemp(
-                prefix=f".{base[:100]}.", suffix=".part", dir=folder
-            )
-            temporary.append(path)
-            os.close(descriptor)
-            with open(path, mode, **_text_options(mode)) as file:
-                _lock(file)
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(path, permissions)
-            os.replace(path, target)
-        except BaseException:
-            _remove(temporary)
-            raise
-
-
-@contextlib.contextmanager
-def _removed_at_termination(paths: list[str]) -> Iterator[None]:
-    """Remove files when SIGTERM or SIGHUP ends the process.
-
-    Signals that are handled or ignored already are not changed. The handlers are set only while a
-    file is written, so that a signal never waits for the end of a long computation.
-    """
-    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    ours = [number for number in numbers if number and signal.getsignal(number) == signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():
-        ours = []
-
-    def end(number: int, frame: FrameType | None) -> None:
-        _remove(paths)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    for number in ours:
-        signal.signal(number, end)
+    descriptor, path = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
     try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _remove(paths: list[str]) -> None:
-    for path in paths:
+        os.close(descriptor)
+        with open(path, mode, **_text_options(mode)) as file:
+            _lock(file)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(path, permissions)
+        os.replace(path, target)
+    except BaseException:
         Path(path).unlink(missing_ok=True)
+        raise
 
 
 class _Borrowed(io.RawIOBase):
@@ -298,18 +269,11 @@ def position_in(stream: IO[bytes], n_read: int) -> tuple[int, int]:
     The size of other streams is 0, unknown; `n_read` bytes of them have been read.
     """
     try:
-        position, size = os.lseek(stream.fileno(), 0, os.SEEK_CUR), size_of(stream)
+        descriptor = stream.fileno()
+        position, size = os.lseek(descriptor, 0, os.SEEK_CUR), os.fstat(descriptor).st_size
     except (AttributeError, OSError):
         return n_read, 0
     return (position, size) if size else (n_read, 0)
-
-
-def size_of(stream: IO[bytes]) -> int:
-    """Return the bytes of a file on disk (compressed, if it is), or 0 for another stream."""
-    try:
-        return os.fstat(stream.fileno()).st_size
-    except (AttributeError, OSError):
-        return 0
 
 
 def open_raw(source: Any) -> contextlib.AbstractContextManager[Any]:

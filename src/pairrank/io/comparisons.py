@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairrank.exceptions import FileFormatError
 from pairrank.io._arrow import Table
 from pairrank.io._csv import CsvText
+from pairrank.io._streams import reads
 from pairrank.io.rows import is_word, listed
 from pairrank.io.tables import content_of
 from pairrank.preferences import Pairs
@@ -22,6 +23,7 @@ _A_LINE = "i,j[,weight[,magnitude]]"
 _MOST_ROWS = 2**31 - 1
 
 
+@reads
 def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None = None) -> Pairs:
     """Read comparisons of rows: row i is preferred to row j.
 
@@ -32,8 +34,6 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
 
     Parameters
     ----------
-    source : str, path-like or binary file object
-        "-" is standard input; gzip, bzip2 and xz are decompressed.
     n_rows : int, optional
         The number of rows, which are numbered from 0 in their file's order. None: the highest
         number plus 1.
@@ -42,15 +42,6 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     -------
     Pairs
         In the file's order.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no pair, a column is unknown, a cell is not a finite number, a row is out of
-        range or compared with itself, or a weight is negative; the message names the line (of
-        Parquet the row, counted from 0).
-    FileAccessError
-        If the file cannot be opened.
 
     Notes
     -----
@@ -157,6 +148,7 @@ class Votes(NamedTuple):
     time: NDArray[Any] | None
 
 
+@reads
 def read_votes(
     source: str | os.PathLike[str] | IO[bytes],
     *,
@@ -189,15 +181,6 @@ def read_votes(
     -------
     Votes
         In the file's order.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no comparison, a column is missing or named twice, a cell is empty or not what
-        its column holds, an item is compared with itself, or a weight is negative; the message
-        names the line (of Parquet the row, from 0).
-    FileAccessError
-        If the file cannot be opened.
 
     Notes
     -----

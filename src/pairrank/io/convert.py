@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
 from pairrank.io._csv import CsvText
-from pairrank.io._streams import ReadingCallback, delete_leftovers, name_of
+from pairrank.io._streams import ReadingCallback, delete_leftovers, name_of, writes
 from pairrank.io.dispatch import format_of, queries_beside, read_rows, write_blocks
 from pairrank.io.rows import (
     ROW_COLUMNS,
@@ -26,6 +26,7 @@ from pairrank.io.tables import Roles, chosen_columns, rows_of
 from pairrank.io.trec import documents_of
 
 
+@writes
 def convert(
     source: str | os.PathLike[str] | IO[bytes],
     target: str | os.PathLike[str] | IO[bytes],
@@ -51,25 +52,12 @@ def convert(
     ----------
     source, target : str, path-like or binary file object
         "-" is standard input or output. Standard input and Parquet are read as wholes.
-    format, to : {"auto", "svmlight", "csv", "parquet"}
-        The formats; "auto" follows the suffix.
+    to : {"auto", "svmlight", "csv", "parquet"}
+        As `format`, of the target.
     label, drop, drop_text, query_sizes
-        As for `read_rows`.
-    dtype : float64 or float32
-        The precision of features.
-    callback : callable, optional
         As for `read_rows`.
     **columns : str, optional
         As for `read_rows`. The comments of svmlight text give document identifiers without `docid`.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is not valid; the message has its number. If the text changes meanwhile.
-    FileAccessError
-        If a file cannot be read or written.
-    PairrankError
-        If a format is unknown, or the format of the target cannot hold the rows.
 
     Notes
     -----

@@ -17,6 +17,8 @@ from pairrank.io._streams import (
     ReadingCallback,
     name_of,
     read_bytes,
+    reads,
+    writes,
 )
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
 
@@ -25,28 +27,12 @@ _MOST_ROWS = 2**63 - 1
 
 
 def read_query_sizes(source: str | os.PathLike[str] | IO[bytes]) -> NDArray[np.int64]:
-    """Read the number of rows of each query, one whole number per line.
-
-    Parameters
-    ----------
-    source : str, path-like or binary file object
-        "-" is standard input; gzip, bzip2 and xz are decompressed.
-
-    Returns
-    -------
-    int64 array of shape (n_queries,)
-
-    Raises
-    ------
-    FileFormatError
-        If there is no line, or a line is not a whole number of at least 0.
-    FileAccessError
-        If the file cannot be opened.
+    r"""Return the number of rows of each query in a file of one whole number per line.
 
     Examples
     --------
     >>> import io
-    >>> read_query_sizes(io.BytesIO(b"3\\n2\\n"))
+    >>> read_query_sizes(io.BytesIO(b"3\n2\n"))
     array([3, 2])
     """
     name = name_of(source)
@@ -105,21 +91,9 @@ FORMAT_OF_SUFFIX = {
 
 
 def format_of(source: Any, format: str = "auto") -> str:
-    """Return "svmlight", "csv" or "parquet" by the suffix of a file's name, without compression.
+    """Return `format`, or for "auto" that of the file's suffix, below those of compression.
 
-    Standard streams and file objects are svmlight unless `format` is given.
-
-    Parameters
-    ----------
-    source : str, path-like or file object
-        The file.
-    format : {"auto", "svmlight", "csv", "parquet"}
-        The format that the user chose.
-
-    Returns
-    -------
-    str
-        One of `FORMATS`.
+    Standard streams and file objects are svmlight text.
 
     Examples
     --------
@@ -144,6 +118,7 @@ def format_of(source: Any, format: str = "auto") -> str:
     return FORMAT_OF_SUFFIX[suffix]
 
 
+@reads
 def read_rows(
     source: str | os.PathLike[str] | IO[bytes],
     *,
@@ -173,11 +148,6 @@ def read_rows(
 
     Parameters
     ----------
-    source : str, path-like or binary file object
-        "-" is standard input; gzip, bzip2 and xz are decompressed.
-    format : {"auto", "svmlight", "csv", "parquet"}
-        "auto" follows the suffix: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet, also
-        followed by .gz, .bz2 or .xz.
     label : str, optional
         The column of labels. None reads rows without labels, as for prediction.
     features : sequence of str, optional
@@ -196,14 +166,6 @@ def read_rows(
         out zeros; see `read_svmlight`.
     zero_based : bool or "auto"
         Whether svmlight text counts features from 0. "auto": if it has a feature 0.
-    dtype : float64 or float32
-        The dtype of X.
-    comments : bool
-        Whether to keep svmlight's comments.
-    callback : callable, optional
-        Called while reading with three numbers: the bytes read, the bytes of the file, compressed
-        if it is, and the rows; perhaps in another thread. 0 is an unknown number: of bytes for a
-        pipe, of rows for Parquet.
     **columns : str, optional
         `qid`, `weight`, `winner_weight`, `loser_weight`, `docid`: the columns of queries, of row
         weights, of row weights in the pairs that a row wins and in those that it loses, and of
@@ -214,18 +176,6 @@ def read_rows(
     Rows
         Labels are float64 if all are numbers (booleans are 0 and 1), text if none is; qids are
         int64 if all are written as whole numbers, else text as in the file.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no row, a column is unknown, a cell is empty, a feature is not a finite number
-        or overflows float32, or float64 would round a label to another; the message names the
-        column and the line (of Parquet the row, counted from 0). If a row lacks a document
-        identifier that is asked for, or the rows per query do not add up.
-    FileAccessError
-        If the file cannot be opened.
-    PairrankError
-        If the format is unknown or the number of features is wrong.
 
     Notes
     -----
@@ -312,6 +262,7 @@ def queries_beside(
     return queries_of_sizes(read_query_sizes(sizes), n_rows, name_of(sizes))
 
 
+@writes
 def write_rows(
     target: str | os.PathLike[str] | IO[bytes],
     rows: Rows,
@@ -328,24 +279,9 @@ def write_rows(
 
     Parameters
     ----------
-    target : str, path-like or binary file object
-        "-" is standard output; svmlight text and CSV are compressed if the name ends in .gz, .bz2
-        or .xz.
-    rows : Rows
-        The rows to write.
-    format : {"auto", "svmlight", "csv", "parquet"}
-        "auto" follows the suffix.
     **columns : str, optional
         `label`, `qid`, `weight`, `winner_weight`, `loser_weight`, `docid`: other names for these
         columns of CSV and Parquet.
-
-    Raises
-    ------
-    PairrankError
-        If two columns have one name, parts have different lengths, or svmlight text cannot hold
-        the rows.
-    FileAccessError
-        If the file cannot be written.
     """
     write_blocks(target, [rows], format_of(target, format), named_columns(columns))
 

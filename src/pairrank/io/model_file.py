@@ -46,16 +46,8 @@ _NPY = re.compile(
 class ModelRecord(NamedTuple):
     """The content of a model file.
 
-    Attributes
-    ----------
-    estimator : str
-        Name of the estimator's class.
-    params : dict
-        JSON values; tuples come back as lists.
-    arrays : dict of str to ndarray
-        Numbers, booleans or text.
-    info : dict
-        JSON values: information on the fit.
+    The name of the estimator's class, its parameters and information on the fit as JSON values
+    (tuples come back as lists), and arrays of numbers, booleans or text.
     """
 
     estimator: str
@@ -67,29 +59,8 @@ class ModelRecord(NamedTuple):
 def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
     """Write a model file atomically; "-" is standard output.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    record : ModelRecord
-        The content; names of arrays are identifiers.
-
-    Raises
-    ------
-    PairrankError
-        If a parameter is not a JSON value (a callable kernel), or an array holds objects.
-    FileAccessError
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "model")
-    >>> write_model(path, ModelRecord("RankSVM", {"C": 1.0}, {"coef": np.array([0.5])}, {}))
-    >>> read_model(path).arrays["coef"]
-    array([0.5])
-    >>> folder.cleanup()
+    Raises a PairrankError for a parameter that is not a JSON value, such as a callable kernel, and
+    for an array of objects.
     """
     data = pack_model(record)
     with atomic_write(path, "wb") as file:
@@ -154,17 +125,7 @@ def _plain(value: Any, where: str, depth: int) -> Any:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a model of this format or an older one, by its first bytes.
-
-    Parameters
-    ----------
-    path : str or path-like
-        False for "-", folders and missing files.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a file is a model of this format or an older one, by its first bytes."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as stream:
@@ -175,22 +136,8 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     """Read a model file; "-" is standard input.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    ModelRecord
-        The content. The sizes of arrays are checked against the file, but not against one another.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not a model file, of another version, or damaged.
-    FileAccessError
-        If the file cannot be opened.
+    The sizes of arrays are checked against the file, but not against one another. Raises a
+    FileFormatError if the file is not a model file, of another version, or damaged.
     """
     with open_raw(path) as stream:
         data = stream.read()

@@ -13,7 +13,14 @@ from scipy import sparse as sp
 from pairrank import threads
 from pairrank._validation import check_number
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import ReadingCallback, name_of, open_source, position_in, whole_lines
+from pairrank.io._streams import (
+    ReadingCallback,
+    name_of,
+    open_source,
+    position_in,
+    reads,
+    whole_lines,
+)
 from pairrank.io._svmlight_faults import fault_of
 from pairrank.io.rows import (
     Rows,
@@ -31,6 +38,7 @@ _AT_ONCE = 8
 SPARSE_BELOW = 0.25
 
 
+@reads
 def read_svmlight(
     source: str | os.PathLike[str] | IO[bytes],
     *,
@@ -48,38 +56,20 @@ def read_svmlight(
 
     Parameters
     ----------
-    source : str, path-like or binary file object
-        "-" is standard input. gzip, bzip2 and xz are decompressed, whatever the name.
     zero_based : bool or "auto"
         Whether indices count from 0. "auto": from 0 if there is an index 0, else from 1.
     n_features : int, optional
         Columns of X. Files with more are refused. Files that leave out entries may also leave out
         the last features, which are then 0; a file in which every row states the features 1 to
         fewer is one of fewer features, and refused. None: as many as the file has.
-    dtype : float64 or float32
-        The dtype of X; labels are float64.
     sparse : bool or "auto"
         Whether X is CSR. "auto": if the file has entries for less than a quarter of the values.
-    comments : bool
-        Whether to keep the comments, one string per row.
-    callback : callable, optional
-        Called while reading with three numbers: the bytes read, the bytes of the file, compressed
-        if it is, and the rows; 0 bytes of the file are an unknown number.
 
     Returns
     -------
     Rows
         `X`, `y`, `qid` (int64 where all are plain whole numbers, else text as in the file, None
         where there is none), `comments` and `zero_based`.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is not valid (the message has its number), only some rows have a qid, there is no
-        row, there are more or fewer features than `n_features`, a value overflows float32, float64
-        would round a label to another, or compressed data is damaged.
-    FileAccessError
-        If the file cannot be opened.
 
     Notes
     -----

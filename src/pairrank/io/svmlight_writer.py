@@ -9,13 +9,14 @@ from typing import IO, Any
 import numpy as np
 
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import open_target
+from pairrank.io._streams import open_target, writes
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, check_rows
 from pairrank.io.trec import DOCID
 
 _ROWS_A_BLOCK = 256
 
 
+@writes
 def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> None:
     """Write rows as svmlight text with indices from 1; numbers are exact when read again.
 
@@ -23,22 +24,6 @@ def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> No
     empty, the first row gets an explicit 0 there, which keeps the number of columns. The format has
     no feature names. Document identifiers are written as comments, `# docid = X`, before a comment
     that does not have them already.
-
-    Parameters
-    ----------
-    target : str, path-like or binary file object
-        "-" is standard output; a name ending in .gz, .bz2 or .xz is compressed. Paths are written
-        atomically.
-    rows : Rows
-
-    Raises
-    ------
-    PairrankError
-        If there are no labels, labels are text, there are weights (the format cannot hold them), a
-        value is not finite, a qid has blanks or `#`, a docid has blanks, or parts have different
-        lengths.
-    FileAccessError
-        If the file cannot be written.
 
     Notes
     -----

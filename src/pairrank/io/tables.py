@@ -226,13 +226,17 @@ def write_table(
     columns: Mapping[str, str],
 ) -> None:
     """Write blocks of rows as CSV or Parquet, as described in `write_rows`."""
-    from pyarrow import csv as arrow_csv
-    from pyarrow import parquet
-
     is_csv = format == "csv"
     if not is_csv and str(name_of(target)).lower().endswith(COMPRESSED_SUFFIXES):
         raise PairrankError(f"{name_of(target)}: Parquet compresses by itself; end it in .parquet")
-    tables = _tables(blocks, columns)
+    _write_tables(target, _tables(blocks, columns), is_csv=is_csv)
+
+
+def _write_tables(target: Any, tables: Iterator[Any], *, is_csv: bool) -> None:
+    """Write pyarrow tables of the same columns to one file."""
+    from pyarrow import csv as arrow_csv
+    from pyarrow import parquet
+
     first = next(tables)
     with open_target(target) as file:
         if is_csv:
@@ -309,31 +313,14 @@ def write_columns(
 ) -> None:
     """Write columns of one length: as Parquet if the target ends in .parquet, else as CSV.
 
-    NaN and None become empty cells.
-
-    Parameters
-    ----------
-    target : str, path-like or binary file object
-        "-" is standard output. The file changes only if all is written.
-    columns : dict of str to ndarray
-        Each column by its name.
+    NaN and None become empty cells. The file changes only if all is written.
     """
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-    from pyarrow import parquet
 
     arrays = {}
     for name, values in columns.items():
         cells = values.tolist() if values.dtype.kind in "UO" else values
         array = pa.array(cells, from_pandas=True)
         arrays[name] = array.cast(pa.string()) if pa.types.is_null(array.type) else array
-    table = pa.table(arrays)
-    with open_target(target) as file:
-        if str(name_of(target)).lower().endswith(".parquet"):
-            parquet.write_table(table, file)
-            return
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(columns)
-        file.write(line.getvalue().encode())
-        options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
-        arrow_csv.write_csv(table, file, options)
+    is_csv = not str(name_of(target)).lower().endswith(".parquet")
+    _write_tables(target, iter([pa.table(arrays)]), is_csv=is_csv)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import open_target
+from pairrank.io._streams import open_target, writes
 from pairrank.io.rows import names_of
 
 Run = dict[str, dict[str, float]]
@@ -139,6 +139,7 @@ def _nested(qid: Any, docid: Any, values: list[Any]) -> dict[str, dict[str, Any]
     return nested
 
 
+@writes
 def write_run(
     target: str | os.PathLike[str] | IO[bytes], run: Run, *, tag: str = "pairrank"
 ) -> None:
@@ -149,20 +150,10 @@ def write_run(
 
     Parameters
     ----------
-    target : str, path-like or binary file object
-        "-" is standard output; a name ending in .gz, .bz2 or .xz is compressed. Paths are written
-        atomically.
     run : dict of str to dict of str to float
         Scores by query and document, as `to_run` returns them.
     tag : str
         The name of the run.
-
-    Raises
-    ------
-    PairrankError
-        If the tag, a query or a document is empty or has blanks.
-    FileAccessError
-        If the file cannot be written.
 
     Examples
     --------
@@ -185,12 +176,12 @@ def write_run(
     _write(target, run, lines)
 
 
+@writes
 def write_qrels(target: str | os.PathLike[str] | IO[bytes], qrels: Qrels) -> None:
     """Write TREC qrels: a line `query 0 document grade` per document; see `write_run`.
 
     Parameters
     ----------
-    target : str, path-like or binary file object
     qrels : dict of str to dict of str to int
         Grades by query and document.
     """

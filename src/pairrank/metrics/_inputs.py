@@ -45,8 +45,25 @@ winner_weight, loser_weight : array-like of shape (n_rows,), optional
 per_query : bool
     Return {qid: value} of the queries that count instead; without qid the one query is called None.
 """)
+_SHARED["Returns"] = """float or dict
+    NaN, with a NoPairsWarning, where there is nothing to judge by."""
 _SHARED["Raises"] = """PairrankError
     If lengths differ, a value is not finite, a weight is negative or an option is out of range."""
+_SHARED["Notes"] = "Costs O(m log m) for m rows."
+
+OF_PAIRS = entries("""
+y_true : array-like of shape (n_rows,), or Pairs
+    Labels, numbers or (with an OrderGraph) text; or explicit comparisons.
+graph : "full", "chain" or OrderGraph
+    Which levels are preferred to which; ignored with Pairs.
+ties : {"half", "correct", "error"}
+    The value of a tie in the scores: 1/2; 1 (Raykar's >=); 0 (Lee & Lin's >).
+average : {"pairs", "queries"}
+    The mean over all pairs, or over the queries that have a pair.
+relevant_from : float, optional
+    The lowest label that is relevant; None: labels above 0 are.
+""")
+"""Parameters of metrics of pairs."""
 
 
 def takes_rows(

@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
+    OF_PAIRS,
     ByQuery,
     Judged,
     RowArguments,
@@ -23,13 +24,11 @@ from pairrank.metrics._inputs import (
 )
 from pairrank.preferences.roles import OF_GAINS
 
-OF_LISTS = entries("""
+OF_LISTS = {"relevant_from": OF_PAIRS["relevant_from"]} | entries("""
 sample_weight : array-like of shape (n_rows,), optional
     Weights, constant in each query: the query's weight in the mean.
 k : int, optional
     The number of positions that count; None, or more than a query has: all.
-relevant_from : float, optional
-    The lowest label that is relevant; None: labels above 0 are.
 empty : float or "skip"
     The value of a query without a relevant row, or "skip" to leave it out.
 """)
@@ -38,7 +37,6 @@ OF_LISTS["Returns"] = """float or dict
 OF_LISTS["Raises"] = """PairrankError
     If lengths differ, a value is not finite, weights vary within a query, or an option is out of
     range."""
-OF_LISTS["Notes"] = "Costs O(m log m) for m rows."
 OF_LISTS["References"] = "McSherry & Najork 2008 for tied scores."
 
 NO_NEGATIVE = (

@@ -82,10 +82,6 @@ def msd(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> A
     The mean of ((s_j - s_i) - (y_j - y_i))^2 over all ordered pairs of rows of a query, i = j
     included: twice the variance of the residuals s - y.
 
-    Notes
-    -----
-    Costs O(m) for m rows.
-
     References
     ----------
     Cortes et al. 2007, Eq. 30.
@@ -104,10 +100,6 @@ def m1d(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> A
 
     The mean of abs((s_j - s_i) - (y_j - y_i)) over all ordered pairs of rows of a query, i = j
     included.
-
-    Notes
-    -----
-    Costs O(m log m) for m rows: it is `tube_cost` with epsilon = 0.
 
     References
     ----------
@@ -135,11 +127,6 @@ def tube_cost(
     .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n,
 
     the mean over all ordered pairs of rows of a query, i = j included.
-
-    Notes
-    -----
-    Costs O(m log m) for m rows: the residuals s - y are sorted, and one pass finds, for each row,
-    the rows whose residuals are lower by more than epsilon.
 
     References
     ----------
@@ -173,8 +160,8 @@ def hinge_rank_cost(
 
     Notes
     -----
-    Costs O(m log m) for m rows. As a loss it is the hinge of margin 0, `pairrank.losses.Hinge` and
-    `SquaredHinge` with ``margin=0``, whose regularised minimum is w = 0.
+    Costs O(m log m) for m rows. As a loss it is the hinge of margin 0, whose regularised minimum is
+    w = 0.
 
     References
     ----------
@@ -207,9 +194,9 @@ def hinge_magnitude_cost(
 
     Notes
     -----
-    Costs O(m log m) for m rows. The paper calls it convex in the scores, but it is neither convex
-    nor continuous: where tied scores become misranked, it jumps from 0 to the labels' difference to
-    the power n. It is therefore a metric here, not a loss.
+    Costs O(m log m) for m rows. The paper calls it convex in the scores, but where tied scores
+    become misranked it jumps from 0 to the labels' difference to the power n. It is therefore a
+    metric here, not a loss.
 
     References
     ----------

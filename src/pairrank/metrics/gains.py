@@ -71,10 +71,6 @@ def mean_ndcg(
 
     LETOR's and MSLR's measure: the sum over k of NDCG@k divided by l_q, the rows of the query.
 
-    Notes
-    -----
-    Costs O(m log m) for m rows: running sums serve every k. Tied scores count as in `ndcg_score`.
-
     References
     ----------
     Lee & Lin 2014, Eq. 39 and the text below it.
@@ -114,9 +110,7 @@ def expected_reciprocal_rank(
     Notes
     -----
     Costs O(m log m) for m rows without ties. A group of n tied rows, r of them relevant, costs
-    about r min(n, k, 40/mean) steps, where `mean` is the mean of R over the group: linear in n if
-    the R of relevant rows are not tiny. The probability that j tied rows in random order do not
-    satisfy is the mean product of j of their 1 - R, which is built up row by row.
+    about r min(n, k, 40/mean) steps, where `mean` is the mean of R over the group.
 
     References
     ----------

@@ -12,6 +12,7 @@ from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic
 from pairrank.metrics._inputs import (
+    OF_PAIRS,
     Judged,
     RowArguments,
     check_preferences,
@@ -24,7 +25,7 @@ from pairrank.preferences import Graph, Levels, Pairs
 _EPS = 1e-10
 
 
-@metric(roles=True)
+@metric(OF_PAIRS, roles=True)
 def pairwise_log_loss(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
@@ -47,15 +48,6 @@ def pairwise_log_loss(
         Labels, numbers or (with an OrderGraph) text; or explicit comparisons. A comparison of
         magnitude 0 (a tie) counts as one, half in each direction; one of negative magnitude prefers
         the other row.
-    graph : "full", "chain" or OrderGraph
-        Which levels are preferred to which; ignored with Pairs.
-    average : {"pairs", "queries"}
-        The mean over all pairs, or over the queries that have a pair.
-
-    Returns
-    -------
-    float or dict
-        A number of at least 0; NaN, with a NoPairsWarning, where there is no pair at all.
 
     Notes
     -----

@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
+    OF_PAIRS,
     Judged,
     RowArguments,
     check_preferences,
@@ -20,7 +21,7 @@ from pairrank.metrics._inputs import (
     mean_over_queries,
     metric,
 )
-from pairrank.metrics._lists import OF_LISTS, check_relevant_from, is_relevant
+from pairrank.metrics._lists import check_relevant_from, is_relevant
 from pairrank.metrics.groups import accuracy_of_groups
 from pairrank.preferences import Graph, Levels, Pairs
 from pairrank.preferences._codes import totals_around
@@ -29,7 +30,7 @@ from pairrank.preferences.roles import OF_TIES, Roles
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 
 
-@metric(roles=True)
+@metric(OF_PAIRS, roles=True)
 def pairwise_accuracy(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
@@ -52,10 +53,6 @@ def pairwise_accuracy(
     y_true : array-like of shape (n_rows,), or Pairs
         Labels, numbers or (with an OrderGraph) text; or explicit comparisons. Comparisons of
         magnitude 0 (ties) are ignored; those of negative magnitude prefer the other row.
-    graph : "full", "chain" or OrderGraph
-        Which levels are preferred to which; ignored with Pairs.
-    ties : {"half", "correct", "error"}
-        The value of a tie in the scores: 1/2; 1 (Raykar's >=); 0 (Lee & Lin's >).
     average : {"pairs", "queries", "edges"}
         The mean over all pairs; over the queries that have a pair; or over the edges, an edge being
         two joined levels of one query (Fung's WMW).
@@ -119,15 +116,6 @@ def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> A
     (``ties="correct"``). Fung et al. draw an edge first (``average="edges"``) and count ties as
     errors (``ties="error"``). With two levels both are the area under the ROC curve.
 
-    Returns
-    -------
-    float or dict
-        A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all.
-
-    Notes
-    -----
-    Costs O(m log m) for m rows; see `pairwise_accuracy`.
-
     References
     ----------
     Fung et al. 2006, Section 1.1; Raykar et al. 2007, Eq. 1.
@@ -141,16 +129,7 @@ def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> A
     return pairwise_accuracy(y_true, scores, **options)
 
 
-_OF_CLASSES = parameters_of(pairwise_accuracy) | entries("""
-y_true : array-like of shape (n_rows,)
-    Labels, any finite numbers.
-average : {"pairs", "queries"}
-    The mean over all pairs, or over the queries that have a pair.
-""")
-_OF_CLASSES["relevant_from"] = OF_LISTS["relevant_from"]
-
-
-@metric(_OF_CLASSES, roles=True)
+@metric(OF_PAIRS, entries("y_true : array-like of shape (n_rows,)\n    Numbers."), roles=True)
 def auc_score(
     y_true: ArrayLike,
     scores: ArrayLike,
@@ -165,15 +144,6 @@ def auc_score(
 
     It is `pairwise_accuracy` of two levels, the relevant rows and the others of the same query.
     Without qid it is scikit-learn's `roc_auc_score`, also with tied scores and row weights.
-
-    Returns
-    -------
-    float or dict
-        A number in [0, 1]; NaN, with a NoPairsWarning, where no query has both kinds of rows.
-
-    Notes
-    -----
-    Costs O(m log m) for m rows.
 
     References
     ----------
@@ -248,10 +218,6 @@ def kendall_tau(
         The mean over queries, in [-1, 1]. Queries of one row or of one label are left out. A query
         with equal scores only counts as 0 in tau-a and is left out of tau-b, where it is 0/0. NaN,
         with a NoPairsWarning, where no query is left.
-
-    Notes
-    -----
-    Costs O(m log m) for m rows; the counts are exact integers where there are no weights.
 
     References
     ----------

@@ -29,11 +29,6 @@ def mean_average_precision(
     get the expected value over their orders. Without qid it is the average precision of all rows,
     which on scores without ties is that of scikit-learn.
 
-    Notes
-    -----
-    Costs O(m log m) for m rows. A tied row is relevant with the group's share of relevant rows, and
-    so are, on average, the tied rows before it.
-
     Examples
     --------
     >>> round(mean_average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1]), 4)
@@ -60,11 +55,6 @@ def mean_reciprocal_rank(
 
     It is 0 where no relevant row is among the first k. Tied scores get the expected value over
     their orders.
-
-    Notes
-    -----
-    Costs O(m log m) for m rows: the position of the first of r relevant rows among n tied rows has
-    a negative hypergeometric distribution.
 
     Examples
     --------
@@ -95,11 +85,6 @@ def precision_at_k(
     The number of relevant rows among the first k is divided by k, also where a query has fewer
     rows. Tied scores get the expected value over their orders.
 
-    Parameters
-    ----------
-    k : int
-        The number of positions that count.
-
     Examples
     --------
     >>> precision_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
@@ -124,11 +109,6 @@ def recall_at_k(
     """Return the mean over queries of the share of relevant rows that are among the first k.
 
     Tied scores get the expected value over their orders.
-
-    Parameters
-    ----------
-    k : int
-        The number of positions that count.
 
     Examples
     --------

@@ -88,15 +88,13 @@ def stability_bound(
     must not be chosen from them. The bound is of the order (2M)^n (1 + C kappa^2)/m^(1/2), so it is
     useful for C far below m^(1/2) (the paper's "C >> 1/sqrt(m)" is a slip). It is loose: for
     simulated rows in the unit ball, labels in [-1, 1] and C = 0.5 it is 27 to 55 times the largest
-    difference of thirty draws for n = 1, and 850 to 1,400 times for n = 2, where it is vacuous even
-    with 2,000 rows.
+    difference of thirty draws for n = 1, and 850 to 1,400 times for n = 2.
 
     It differs from Theorem 1 and Corollary 1 in three places. Their proofs use beta, the effect of
-    leaving a row out, for replacing a row, which has twice that effect. (Leaving one out has twice
-    that effect, too, where the sum is then divided by (m - 1)^2 instead of m^2.) They count the
-    pairs (i, i), which cost nothing in R^, like others, which makes a difference of at most
-    (2M)^n/m. And M must hold for all possible rows, not only for the sample. Lemma 1 and its
-    consequences fail for c_HMP, which is neither convex nor continuous.
+    leaving a row out, for replacing a row, which has twice that effect. They count the pairs
+    (i, i), which cost nothing in R^, like others, a difference of at most (2M)^n/m. And M must hold
+    for all possible rows, not only for the sample. Lemma 1 fails for c_HMP, which is not
+    continuous.
 
     References
     ----------

@@ -12,13 +12,13 @@ from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_number, check_query_ids
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, metric
+from pairrank.metrics._inputs import OF_PAIRS, RowArguments, metric
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Pairs
 from pairrank.preferences._codes import query_codes
 
 
-@metric(roles=True)
+@metric(OF_PAIRS, roles=True)
 def evaluate(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
@@ -31,8 +31,6 @@ def evaluate(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,), or Pairs
-        Labels, or explicit comparisons for metrics of pairs.
     metrics : str or iterable of str
         Names as in `get_query_scorer`, such as "ndcg@10", "map" or "rbp:persistence=0.9".
     per_query : bool
@@ -43,10 +41,6 @@ def evaluate(
     dict
         {name: value}. With `per_query` {"qid": queries, name: values of shape (n_queries,)}, NaN
         where a query does not count in a metric, such as a query of one label in metrics of pairs.
-
-    Notes
-    -----
-    Costs the sum of the metrics' costs.
 
     Examples
     --------
@@ -129,7 +123,7 @@ class Comparison(NamedTuple):
     exact: bool
 
 
-@metric(_DESCRIBED, roles=True)
+@metric(OF_PAIRS, _DESCRIBED, roles=True)
 def compare_scores(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
@@ -149,8 +143,6 @@ def compare_scores(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,), or Pairs
-        Labels, or explicit comparisons for metrics of pairs.
     name : str
         The metric, as in `get_query_scorer`.
     n_resamples : int
@@ -164,11 +156,6 @@ def compare_scores(
     Returns
     -------
     Comparison
-
-    Raises
-    ------
-    PairrankError
-        If fewer than two queries have a value of both models, or an argument is out of range.
 
     Notes
     -----

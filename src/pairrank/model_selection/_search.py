@@ -21,7 +21,7 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import RowBlock
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
-from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._docstrings import of_rows, ranker
 from pairrank.estimators._rows import Rows, aligned, columns_of
 from pairrank.exceptions import (
     NoPairsError,
@@ -137,6 +137,7 @@ best_estimator_ : estimator
             cls._documented_by = (ranker,)
         super().__init_subclass__()
 
+    @of_rows
     def fit(
         self,
         X: Features | RowBlocks,
@@ -152,31 +153,16 @@ best_estimator_ : estimator
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-            With ``kernel="precomputed"`` the kernel matrix of the rows. RowBlocks hold labels,
-            queries and weights too, and are judged by `X_val` instead of folds.
-        y : array-like of shape (n_rows,), or Pairs
-            Of RankRLSCV also (n_rows, n_targets).
         qid : array-like of shape (n_rows,), optional
             Query identifiers; None: all rows are one query, and folds are made of rows. Folds of
             Pairs are made of comparisons: whole groups, else whole queries, else single ones.
-        sample_weight : array-like of shape (n_rows,), optional
-            Row weights, in training and in scoring.
-        winner_weight, loser_weight : array-like of shape (n_rows,), optional
-            Further factors of the pairs that a row wins, and of those that it loses, in training
-            and in scoring; RankRLSCV refuses them.
         X_val : RowBlocks, optional
-            With RowBlocks as X: the rows that judge each value. The ranker that was fitted at the
-            best value is kept.
+            With RowBlocks as X: the rows that judge each value, in place of folds. The ranker that
+            was fitted at the best value is kept.
 
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
         given = locals()
         if isinstance(X, RowBlocks):

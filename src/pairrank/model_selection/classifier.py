@@ -17,6 +17,7 @@ from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
+from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.score_map import ScoreMap
@@ -104,6 +105,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags = get_tags(self._ranker()).input_tags
         return tags
 
+    @of_rows
     def fit(
         self,
         X: Features,
@@ -121,12 +123,6 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         X : array-like, CSR matrix or frame of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
             Labels of two classes, of any type.
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers; None: all rows are one query.
-        sample_weight : array-like of shape (n_rows,), optional
-            Row weights, for the ranker and for the calibration.
-        winner_weight, loser_weight : array-like of shape (n_rows,), optional
-            Further weights for the ranker, as it takes them.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import Features
 from pairrank.estimators._base import Seed
+from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators._rows import aligned, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
@@ -115,6 +116,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         self.cv = cv
         self.random_state = random_state
 
+    @of_rows
     def fit(
         self,
         X: Features,
@@ -130,24 +132,12 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         Parameters
         ----------
         X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
-            Numbers, or explicit comparisons.
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers; None: all rows are one query.
-        sample_weight : array-like of shape (n_rows,), optional
-            A difference weighs the product of its rows' weights.
         winner_weight, loser_weight : None
             Refused: in a difference no row wins or loses.
 
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            Before any work, if input or a parameter is wrong, all labels are equal, or there is
-            too little to leave out.
         """
         layout = aligned(locals())
         validation.check_number(self.alpha, "alpha")

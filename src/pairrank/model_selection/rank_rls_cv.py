@@ -90,11 +90,9 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     -----
     With m rows of d features and p = min(m, d), at most 20,000: O(m d p + p^3) once for all alphas
     and targets, and O(p^2) memory. In addition, each alpha costs O(m_q^2 p) per query that is left
-    out (if m_q > p, all alphas together O(m_q d^2 + d^3)), or O(m_q^2 p) and m_q p memory per query
-    whose pairs are left out, or one product with the test rows per fold. The predictions at all
-    alphas are kept, 8 bytes each. Scale features to similar size: alpha should be well above 1e-16
-    of the largest eigenvalue, and a sparse column far from 0 loses digits to its offset.
-    Predictions of a query that agree to 2^-36 of the largest of them count as tied.
+    out, or whose pairs are, or one product with the test rows per fold. Scale features to similar
+    size: alpha should be well above 1e-16 of the largest eigenvalue. Predictions of a query that
+    agree to 2^-36 of the largest of them count as tied.
 
     On RowBlocks each alpha is a fit of RankRLS, judged by the validation blocks.
 

@@ -43,8 +43,7 @@ _METHODS = {
 }
 """The method of matplotlib's Axes that further keywords are passed to."""
 
-display_docs = described_by(
-    entries("""
+_SHARED = entries("""
 X : array-like, CSR matrix or frame of shape (n_rows, n_features)
     Rows to judge by.
 y : array-like of shape (n_rows,), or Pairs
@@ -59,10 +58,29 @@ ax_ : matplotlib Axes
 figure_ : matplotlib Figure
 lines_ : list of matplotlib Line2D
     One line per curve.
-"""),
+metric : str
+    A name as in `pairrank.model_selection.get_query_scorer`.
+n_bins : int
+    The number of bins of equal width from 0.5 to 1.
+name : str, optional
+    The legend.
+top : int, optional
+    How many of the best items; None: all.
+""")
+
+display_docs = described_by(_SHARED)
+"""Decorator of displays: what they share is described once, here."""
+
+constructor_docs = described_by(
+    _SHARED,
     {
         f"**{name}": f"**{name} : Any\n    Passed to matplotlib's `{method}`."
         for name, method in _METHODS.items()
     },
+    {
+        "Returns": "Display\n    Drawn, unless ``draw=False``.",
+        "Raises": "PairrankError\n"
+        "    If an argument is of the wrong kind or out of range, or there is nothing to draw.",
+    },
 )
-"""Decorator of displays and their constructors: what they share is described once, here."""
+"""Decorator of their constructors."""

@@ -11,7 +11,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.plotting._common import Display, display_docs
+from pairrank.plotting._common import Display, constructor_docs, display_docs
 from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.preferences import Levels, Pairs, as_graph
 
@@ -194,23 +194,7 @@ def calibration_of(
 ) -> PairCalibration:
     """Return the calibration of probabilities that the first row of each pair is preferred.
 
-    Parameters
-    ----------
-    outcomes : array-like of shape (n_pairs,)
-        1 if the first row is preferred, 0 if the second is, 0.5 for a tie.
-    probabilities : array-like of shape (n_pairs,)
-        From 0 to 1.
-    n_bins : int
-        The number of bins of equal width from 0.5 to 1.
-
-    Returns
-    -------
-    PairCalibration
-
-    Raises
-    ------
-    PairrankError
-        If a number is out of range, or there are not as many outcomes as probabilities.
+    Of `outcomes` 1 says that the first row is preferred, 0 the second, and 0.5 that they are tied.
     """
     validation.check_number(n_bins, "n_bins", integer=True)
     predicted = validation.check_numbers(probabilities, "probabilities")
@@ -251,8 +235,6 @@ class PairCalibrationDisplay(Display):
         The mean probability of each bin.
     observed : array-like of shape (n_bins,)
         The share of its pairs in which the row with the higher score is preferred.
-    name : str, optional
-        The legend of the curve.
 
     Attributes
     ----------
@@ -288,7 +270,7 @@ class PairCalibrationDisplay(Display):
         self.name = name
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -313,17 +295,6 @@ class PairCalibrationDisplay(Display):
             A fitted RankNCG, or a Pipeline or search that ends with one.
         qid, sample_weight, n_bins, max_pairs, random_state : optional
             As in `pairrank.report.pair_calibration`.
-        name : str, optional
-            The legend; None: the class of the estimator.
-
-        Returns
-        -------
-        PairCalibrationDisplay
-
-        Raises
-        ------
-        ValueError
-            If the ranker predicts no probabilities, or there is no preference.
         """
         found = pair_calibration(
             estimator, X, y, qid=qid, sample_weight=sample_weight, n_bins=n_bins,
@@ -333,7 +304,7 @@ class PairCalibrationDisplay(Display):
         return display.plot(ax, **line_kw) if draw else display
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_predictions(
         cls,
         outcomes: ArrayLike,
@@ -353,17 +324,6 @@ class PairCalibrationDisplay(Display):
             1 if the first row of the pair is preferred, 0 if the second is, 0.5 for a tie.
         probabilities : array-like of shape (n_pairs,)
             The probabilities that the first row is preferred, from 0 to 1.
-        n_bins, name : optional
-            As in `from_estimator`.
-
-        Returns
-        -------
-        PairCalibrationDisplay
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or there are not as many outcomes as probabilities.
         """
         found = calibration_of(outcomes, probabilities, n_bins)
         display = cls(found.predicted, found.observed, name=name)

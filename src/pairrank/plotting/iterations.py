@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._protocols import Features, Status
 from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import STRENGTHS, Display, display_docs, pyplot_of
+from pairrank.plotting._common import STRENGTHS, Display, constructor_docs, display_docs, pyplot_of
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class IterationCurveDisplay(Display):
         self.metric = metric
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -114,15 +114,6 @@ class IterationCurveDisplay(Display):
             The validation rows, needed where X is given.
         mark_best : bool
             Mark the best point of each curve.
-
-        Returns
-        -------
-        IterationCurveDisplay
-
-        Raises
-        ------
-        ValueError
-            If there is no validation error to draw.
 
         Notes
         -----

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import STRENGTHS, Display, display_docs
+from pairrank.plotting._common import STRENGTHS, Display, constructor_docs, display_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ class RegularizationPathDisplay(Display):
         self.param, self.ylabel, self.best = param, ylabel, best
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_path(
         cls,
         path: Any,
@@ -87,10 +87,6 @@ class RegularizationPathDisplay(Display):
             What `pairrank.regularization_path` returned.
         weights : bool
             Draw a curve for each weight of `coefs`, in place of the validation scores.
-
-        Returns
-        -------
-        RegularizationPathDisplay
         """
         if path.scores is None and not weights:
             raise PairrankError(
@@ -104,7 +100,7 @@ class RegularizationPathDisplay(Display):
         return display.plot(ax, **line_kw) if draw else display
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls, estimator: Any, *, draw: bool = True, ax: Axes | None = None, **line_kw: Any
     ) -> Self:
@@ -114,15 +110,6 @@ class RegularizationPathDisplay(Display):
         ----------
         estimator : RankSVMCV, RankNCGCV or RankRLSCV
             A fitted search.
-
-        Returns
-        -------
-        RegularizationPathDisplay
-
-        Raises
-        ------
-        ValueError
-            If the estimator is no fitted search.
         """
         check_is_fitted(estimator)
         param = next((name for name in STRENGTHS if hasattr(estimator, f"{name}s_")), None)

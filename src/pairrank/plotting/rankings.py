@@ -14,7 +14,7 @@ from pairrank._validation import check_number
 from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
-from pairrank.plotting._common import Display, display_docs
+from pairrank.plotting._common import Display, constructor_docs, display_docs
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ class QueryMetricDisplay(Display):
     ----------
     values : array-like of shape (n_queries,)
         The metric of each query; NaN, where a query does not count, is left out.
-    metric : str
-        The name of the metric.
 
     Attributes
     ----------
@@ -58,7 +56,7 @@ class QueryMetricDisplay(Display):
             raise PairrankError(f"no query counts in {metric}: there is nothing to draw")
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -77,20 +75,12 @@ class QueryMetricDisplay(Display):
         ----------
         estimator : estimator
             A fitted ranker, or any other with `predict`.
-        metric : str
-            As in `from_predictions`.
-
-        Returns
-        -------
-        QueryMetricDisplay
         """
         scores = estimator.predict(X)
-        return cls.from_predictions(
-            y, scores, qid=qid, metric=metric, draw=draw, ax=ax, **hist_kw
-        )  # fmt: skip
+        return cls.from_predictions(y, scores, qid=qid, metric=metric, draw=draw, ax=ax, **hist_kw)
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_predictions(
         cls,
         y_true: ArrayLike | Pairs,
@@ -110,17 +100,6 @@ class QueryMetricDisplay(Display):
             Labels, or explicit comparisons for metrics of pairs.
         scores : array-like of shape (n_rows,)
             Higher is better.
-        metric : str
-            A name as in `pairrank.model_selection.get_query_scorer`.
-
-        Returns
-        -------
-        QueryMetricDisplay
-
-        Raises
-        ------
-        ValueError
-            If there is no such metric, it cannot judge the labels, or no query counts.
         """
         display = cls(evaluate(y_true, scores, metric, qid=qid, per_query=True)[metric], metric)
         return display.plot(ax, **hist_kw) if draw else display
@@ -187,7 +166,7 @@ class WeightsDisplay(Display):
                 )
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -205,15 +184,6 @@ class WeightsDisplay(Display):
             A fitted linear ranker of one target.
         max_weights : int
             The number of weights shown, at most.
-
-        Returns
-        -------
-        WeightsDisplay
-
-        Raises
-        ------
-        ValueError
-            If the scores are not linear in the features, or there are several targets.
         """
         check_is_fitted(estimator)
         check_number(max_weights, "max_weights", integer=True)

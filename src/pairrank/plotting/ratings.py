@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import Display, display_docs
+from pairrank.plotting._common import Display, constructor_docs, display_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ class RatingsDisplay(Display):
             raise PairrankError("items, scores, low and high must have one length")
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -79,19 +79,6 @@ class RatingsDisplay(Display):
         ----------
         estimator : BradleyTerry
             Fitted with a covariance.
-        top : int, optional
-            How many of the best items; None: all.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure, as high as there are items.
-
-        Returns
-        -------
-        RatingsDisplay
-
-        Raises
-        ------
-        PairrankError
-            If the estimator has no intervals.
         """
         ranking = _ranking_of(estimator, top)
         if "low" not in list(ranking):
@@ -157,7 +144,7 @@ class WinMatrixDisplay(Display):
             )
 
     @classmethod
-    @display_docs
+    @constructor_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -173,14 +160,6 @@ class WinMatrixDisplay(Display):
         ----------
         estimator : BradleyTerry
             Fitted.
-        top : int, optional
-            How many of the best items; None: all.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure, as large as there are items.
-
-        Returns
-        -------
-        WinMatrixDisplay
         """
         items = _ranking_of(estimator, top)["item"][:top]
         display = cls(items, estimator.win_matrix(items))

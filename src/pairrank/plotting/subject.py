@@ -24,14 +24,8 @@ from pairrank.preferences import Pairs
 class Subject(NamedTuple):
     """A fitted ranker with the rows that it scores.
 
-    Attributes
-    ----------
-    ranker : estimator
-        Of a Pipeline the last step, of a search the best estimator.
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-        The features that the ranker sees.
-    names : list of str
-        Their names.
+    Of a Pipeline `ranker` is the last step, of a search the best estimator; X are the features that
+    it sees, and `names` their names.
     """
 
     ranker: Any

@@ -103,11 +103,10 @@ class BradleyTerry(RatedItems, BaseEstimator):
     Equal comparisons are added up first. A Newton step costs O(K) per product with the Hessian for
     K distinct ones, the covariance O(n^3) for n items.
 
-    Intervals of scores are score +- t standard_error, for one item at a time, t a quantile of
-    Student's distribution (of the normal one for infinite degrees of freedom). Intervals of ranks
-    hold for one item at a time too, with at least the level: an item ranks below those that are
-    better by simultaneous intervals of its n - 1 differences (Bonferroni). See
-    `pairrank.ratings.covariance` for the covariances.
+    Intervals hold for one item at a time. Those of scores are score +- t standard_error, t a
+    quantile of Student's distribution (of the normal one for infinite degrees of freedom). Those of
+    ranks hold with at least the level: an item ranks below those that are better by simultaneous
+    intervals of its n - 1 differences (Bonferroni).
 
     References
     ----------
