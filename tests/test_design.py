@@ -160,7 +160,7 @@ def test_a_callable_always_sees_tiles_of_one_size(n_rows):
         return X @ Y.T
 
     X = rows_of(n_rows)
-    values = Kernel(kernel).columns(rows_of(10, seed=1))(X)
+    values = KernelColumns(Kernel(kernel), None, rows_of(10, seed=1))(X)
     assert values.shape == (n_rows, 10)
     assert set(seen) <= {64}
     np.testing.assert_allclose(values, X @ rows_of(10, seed=1).T, atol=1e-12)

@@ -14,6 +14,7 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
+_SCALARS = (np.str_, np.bool_, np.integer, np.floating)
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
@@ -64,8 +65,23 @@ def is_missing(value: Any) -> bool:
         return False
 
 
+def is_hashable(value: Any) -> bool:
+    """Whether a value, with all that it holds, can be a name."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def plain(value: Any) -> Any:
+    """Return a number or text of numpy as Python's; other values are unchanged."""
+    return value.item() if isinstance(value, _SCALARS) else value
+
+
 def shown(value: Any) -> str:
     """Return a value as an error shows it: a whole number beyond the largest float in words."""
+    value = plain(value)
     is_huge = isinstance(value, numbers.Rational) and not fits_a_float(value)
     return "a number beyond the largest float" if is_huge else repr(value)
 

@@ -38,10 +38,6 @@ class Curvature(LinearMap, Protocol):
     def diagonal(self) -> FloatArray:
         """Return the diagonal, one number a row."""
 
-
-class MultipleCurvature(Curvature, Protocol):
-    """A curvature that takes many vectors at once."""
-
     def matmat(self, vectors: FloatArray) -> FloatArray:
         """Return the Hessian times each row of `vectors`, (n_vectors, n_rows)."""
 
@@ -123,7 +119,7 @@ class Evaluated(NamedTuple):
     """The gradient, or a subgradient, with respect to the scores."""
     error: float
     """Bound on the error of `value` beyond rounding; 0.0 where the sum is exact."""
-    curvature: Callable[[], MultipleCurvature]
+    curvature: Callable[[], Curvature]
     """Returns the (generalised) Hessian at these scores.
 
     What the evaluation has found, such as a sort, is used again unless the sum was evaluated at

@@ -7,7 +7,7 @@ import itertools
 import numbers
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from pairrank._arrays import (
     as_float_array,
     fits_a_float,
     from_sequence,
+    is_hashable,
     is_missing,
     refuse_hidden,
     refuse_kinds,
@@ -169,18 +170,24 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
     else:
         raise PairrankError(f"{name} must hold one identifier per row, got {shown(values)}")
     identifiers = _one_dimensional(identifiers, name, n_rows)
-    is_object = identifiers.dtype.kind == "O"
-    if is_object:
-        missing = np.array(list(map(is_missing, identifiers)), dtype=bool)
-    else:
-        missing = identifiers != identifiers  # NaN and NaT
-    if missing.any():
-        row = int(missing.argmax())
-        raise PairrankError(f"{name} is missing in row {row}; give every row an identifier")
-    for row, identifier in enumerate(identifiers if is_object else ()):
-        if not isinstance(identifier, Hashable):
+    for row in _suspects(identifiers):
+        identifier = identifiers[row]
+        if is_missing(identifier):
+            raise PairrankError(f"{name} is missing in row {row}; give every row an identifier")
+        if not is_hashable(identifier):
             raise PairrankError(f"{name} in row {row} is not hashable: {identifier!r}")
     return identifiers
+
+
+def _suspects(identifiers: NDArray[Any]) -> Iterable[int]:
+    """Return the rows among which an identifier may be missing, or not hashable."""
+    if identifiers.dtype.kind != "O":
+        return np.flatnonzero(identifiers != identifiers).tolist()  # NaN and NaT
+    try:
+        is_any = any(map(is_missing, set(identifiers.tolist())))
+    except TypeError:
+        is_any = True
+    return range(identifiers.size) if is_any else ()
 
 
 def check_weights(

@@ -40,6 +40,9 @@ class Design:
     addition to its result. Threads share the blocks.
     """
 
+    precision = 1e-12
+    """The relative rounding error to expect of a sum of many products."""
+
     def __init__(self, X: Any) -> None:
         self.X = X
         self.n_rows, self.n_features = X.shape
@@ -49,11 +52,6 @@ class Design:
         dense = not self.is_sparse
         self._is_in_columns = dense and X.flags.f_contiguous and not X.flags.c_contiguous
         self._width = max(1, self.n_entries // max(1, self.n_rows))
-
-    @property
-    def precision(self) -> float:
-        """The relative rounding error to expect of a sum of many products."""
-        return 1e-12
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w, (n_rows,) float64."""
@@ -128,11 +126,9 @@ class Design:
         return result
 
     def _blocks(self) -> list[slice]:
-        """Return slices of rows whose borders depend on the shape only; sparse ones are even."""
+        """Return slices of rows whose borders depend on the shape only."""
         entries = max(_BLOCK_ENTRIES, _ENTRIES_PER_FEATURE * self.n_features)
-        size = max(1, -(-entries // self._width))
-        cut = _even_blocks if self.is_sparse else threads.blocks
-        return cut(self.n_rows, size)
+        return threads.blocks(self.n_rows, max(1, -(-entries // self._width)))
 
     def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the data and indices of X, and where the given rows begin in them."""
@@ -145,13 +141,3 @@ def _products() -> Any:
     from pairrank.compiled import products
 
     return products
-
-
-def _even_blocks(size: int, most: int) -> list[slice]:
-    """Cut a range into slices of one length, at most `most`: one slice, or an even number.
-
-    The number may be odd where there are more slices than numbers in one.
-    """
-    n_blocks = -(-size // most)
-    n_blocks += n_blocks % 2 if n_blocks > 1 else 0
-    return threads.blocks(size, -(-size // max(1, n_blocks)) or 1)

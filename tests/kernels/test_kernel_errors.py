@@ -9,7 +9,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.kernels import Kernel
 from pairrank.kernels import kernel as kernel_module
 from pairrank.kernels.columns import KernelColumns
-from pairrank.kernels.spectrum import spectrum_of
+from pairrank.kernels.landmarks import spectrum_of
 
 
 def rbf(X, Y, gamma=0.3):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairrank.preferences.names import name_codes
+from pairrank.preferences.pair_inputs import name_codes
 
 NAMES = st.one_of(st.integers(-3, 3), st.text(max_size=2), st.tuples(st.integers(0, 1)))
 

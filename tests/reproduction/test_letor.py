@@ -34,7 +34,7 @@ def test_the_search_over_c_reaches_the_published_figures(
 ):
     train, valid, test = fold["train"], fold["valid"], fold["test"]
     path = regularization_path(
-        RankSVM(reduction="sum"),
+        RankSVM(1.0, reduction="sum"),
         train.X,
         train.y,
         qid=train.qid,

@@ -31,7 +31,6 @@ SMOOTH = {
     "tron": lambda problem: Tron(),
     "tron, loose": lambda problem: Tron(cg_tol=0.3),
     "ncg": lambda problem: NonlinearCG(),
-    "ncg, plain": lambda problem: NonlinearCG(preconditioned=False),
     "lbfgs": lambda problem: lbfgs,
 }
 ANY = {

@@ -82,10 +82,8 @@ def test_steps_go_along_conjugate_directions_that_start_anew(inverse):
 
 def test_a_preconditioner_saves_steps_where_features_differ_in_size():
     plain, scaled = (
-        NonlinearCG(preconditioned=given)(
-            Smooth(inverse="diagonal"), np.zeros(7), tol=1e-6, max_iter=1000
-        )
-        for given in (False, True)
+        NonlinearCG()(Smooth(inverse=inverse), np.zeros(7), tol=1e-6, max_iter=1000)
+        for inverse in ("none", "diagonal")
     )
     assert scaled.n_iter < plain.n_iter / 3
 

@@ -117,17 +117,13 @@ class ConvexHullRanker(SolvedRanker):
     gradients and products with X. Each query has its own limits; the weights are shared. "full" has
     an edge for any two classes of a query: with S classes it adds O(S^3) per step.
 
-    On RowBlocks each row's slack and multipliers are eliminated from a smoothed cost, so that
-    nothing is kept per row and `slacks_` is not set. Thirty to a hundred passes are usual; below
-    tol = 1e-7 many more. At most 2,000 features; a pass adds up 32 n_features + 80 bytes per class
-    of a query, at most 500 MB.
-
-    A row weight multiplies the squared slack: weight 2 equals the row twice, 0 its absence.
+    On RowBlocks each row's slack is eliminated from a smoothed cost, so that `slacks_` is not set.
+    Thirty to a hundred passes are usual; below tol = 1e-7 many more. At most 2,000 features; a pass
+    adds up 32 n_features + 80 bytes per class of a query, at most 500 MB.
 
     With two classes the optimum is half of the squared hinge support vector machine's with C = nu
-    and a free intercept.
-
-    The paper's Sections 1 and 2 disagree on the direction of an edge; here (low, high) holds.
+    and a free intercept. The paper's Sections 1 and 2 disagree on the direction of an edge; here
+    (low, high) holds.
 
     References
     ----------
@@ -155,15 +151,11 @@ class ConvexHullRanker(SolvedRanker):
     def violations(self) -> Violations:
         """Return the training rows outside the limits of their class, the farthest first.
 
+        A ranker from a model file, or of RowBlocks, holds no training rows: a PairrankError.
+
         Returns
         -------
         Violations
-            The rows, how far outside they are, and on which side.
-
-        Raises
-        ------
-        PairrankError
-            If the ranker comes from a model file, which holds no training rows.
         """
         check_is_fitted(self)
         if not hasattr(self, "slacks_"):

@@ -107,11 +107,9 @@ def save_model(
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
 
     `columns` are the names of the training rows' columns by role, and `zero_based` says whether
-    their svmlight text counted features from 0: what is needed to read more rows.
-
-    The history of the fit is not kept; query identifiers that are not numbers become text. Raises a
-    PairrankError if model files do not support the estimator, a parameter is code, or the weights
-    are not finite, and a FileAccessError if the file cannot be written.
+    their svmlight text counted features from 0. The history of the fit is not kept; query
+    identifiers that are not numbers become text. Raises a PairrankError if model files do not
+    support the estimator, a parameter is code, or the weights are not finite.
     """
     record = record_of(estimator)
     info: dict[str, Any] = {COLUMNS: dict(columns)} if columns else {}

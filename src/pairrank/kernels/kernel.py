@@ -15,12 +15,13 @@ from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.kernels.columns import KernelColumns
 from pairrank.kernels.landmarks import (
+    Spectrum,
     landmarks_from_arrays,
     landmarks_to_arrays,
     plan_landmarks,
     sample_landmarks,
+    spectrum_of,
 )
-from pairrank.kernels.spectrum import Spectrum, spectrum_of
 
 FloatArray = NDArray[np.float64]
 
@@ -91,7 +92,7 @@ class Kernel(BaseEstimator):
         lambda, descending.
     tolerance_ : float
         Between landmarks, inner products differ from k by at most this, apart from rounding:
-        eigenvalues up to it were dropped (see `pairrank.kernels.spectrum.spectrum_of`).
+        eigenvalues up to it were dropped (see `pairrank.kernels.landmarks.spectrum_of`).
     n_features_in_ : int
         The number of features of X.
 

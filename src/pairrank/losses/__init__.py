@@ -5,16 +5,16 @@ from typing import Any
 from pairrank._protocols import PairLoss
 from pairrank.exceptions import PairrankError
 from pairrank.losses._phi import OfPhi
+from pairrank.losses.differences import Square as Square
+from pairrank.losses.differences import Tube as Tube
 from pairrank.losses.exponential import Exponential as Exponential
-from pairrank.losses.hinge import Hinge as Hinge
-from pairrank.losses.hinge import SquaredHinge as SquaredHinge
-from pairrank.losses.huberised_hinge import HuberisedHinge as HuberisedHinge
-from pairrank.losses.modified_huber import ModifiedHuber as ModifiedHuber
+from pairrank.losses.hinges import Hinge as Hinge
+from pairrank.losses.hinges import HuberisedHinge as HuberisedHinge
+from pairrank.losses.hinges import ModifiedHuber as ModifiedHuber
+from pairrank.losses.hinges import SquaredHinge as SquaredHinge
 from pairrank.losses.sigmoids import Logistic as Logistic
 from pairrank.losses.sigmoids import Probit as Probit
 from pairrank.losses.sigmoids import Raykar as Raykar
-from pairrank.losses.square import Square as Square
-from pairrank.losses.tube import Tube as Tube
 
 LOSSES: dict[str, Any] = {
     "squared_hinge": SquaredHinge,

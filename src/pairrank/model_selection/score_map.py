@@ -23,13 +23,8 @@ from pairrank.io.model_file import ModelRecord, pack_model, read_model, unpack_m
 class ScoreMap:
     """The probability of the second class as a function of the score.
 
-    Parameters
-    ----------
-    method : "sigmoid" or "isotonic"
-        1/(1 + exp(a s + b)), or straight lines between points; constant beyond the first and the
-        last point.
-    points : ndarray of shape (n_points, 2)
-        Scores and probabilities, scores ascending; for "sigmoid" the one row (a, b).
+    "sigmoid" is 1/(1 + exp(a s + b)), and `points` holds the one row (a, b). "isotonic" is straight
+    lines between points (score, probability), scores ascending, and constant beyond the ends.
 
     Examples
     --------

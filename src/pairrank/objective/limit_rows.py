@@ -55,14 +55,10 @@ class IteratedSystem:
     def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
         flat = limits.T.ravel()
-        spread = self._problem.transposed(self._by_row(self._limits(flat)))
+        spread = self._problem.transposed(self._by_row(solve_banded(self._factor, flat)))
         step = self._iterate(weights + spread)
         sides = self._gather(self._problem.scores(step))
-        return step, self._limits(flat - sides).reshape(-1, 2).T
-
-    def _limits(self, values: FloatArray) -> FloatArray:
-        """Return H^-1 times a vector."""
-        return solve_banded(self._factor, values)
+        return step, solve_banded(self._factor, flat - sides).reshape(-1, 2).T
 
     def _gather(self, scores: FloatArray) -> FloatArray:
         """Return B w of the scores X w."""
@@ -76,7 +72,7 @@ class IteratedSystem:
     def _iterate(self, right: FloatArray) -> FloatArray:
         def multiply(step: FloatArray) -> FloatArray:
             scores = self._problem.scores(step)
-            taken = self._by_row(self._limits(self._gather(scores)))
+            taken = self._by_row(solve_banded(self._factor, self._gather(scores)))
             return step + self._problem.transposed(self._inner * scores + taken)
 
         shape = (right.size, right.size)

@@ -177,7 +177,8 @@ class Problem:
             at_zero = squares.at(np.zeros(self.preferences.n_rows))
             return np.asarray(at_zero.curvature().diagonal())
         assert not isinstance(self.preferences, Differences)
-        return float(self.loss.phi(np.zeros(1), order=2)[0]) * degrees_of(self.preferences)
+        wins, losses = self.preferences.wins_and_losses()
+        return float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
 
     @functools.cached_property
     def some_rows(self) -> Design:
@@ -217,12 +218,6 @@ class Problem:
         if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
             return None
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
-
-
-def degrees_of(preferences: Preferences | Differences) -> FloatArray:
-    """Return the weight of the preferences that each row is in, (n_rows,)."""
-    wins, losses = preferences.wins_and_losses()
-    return wins + losses
 
 
 class RowSums:

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
+from pairrank._protocols import Curvature, Evaluated, FloatArray
 from pairrank.exceptions import PairrankError
 
 _RANGE_ROWS = 1 << 16
@@ -86,7 +86,7 @@ class BoundSum(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             value, gradient = self._value_and_gradient(scores)
         value = np.inf if np.isnan(value) else float(value)
-        curvature: Callable[[], MultipleCurvature] = no_curvature
+        curvature: Callable[[], Curvature] = no_curvature
         if self.smooth:
             curvature = functools.partial(self._curvature, scores)
         return Evaluated(value, gradient, self.error, curvature, 2.0 * self.error)
@@ -112,7 +112,7 @@ class BoundSum(ABC):
         """Return the sum over all pairs and its gradient at finite scores, (n_rows,)."""
 
     @abstractmethod
-    def _curvature(self, scores: FloatArray) -> MultipleCurvature:
+    def _curvature(self, scores: FloatArray) -> Curvature:
         """Return the (generalised) Hessian at these scores, from known results if possible."""
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
+from pairrank._protocols import Curvature, Evaluated, FloatArray
 from pairrank.pair_sums._bound import MOST, OneByOne, as_scores, no_curvature, outside, range_of
 from pairrank.pair_sums.cell_grid import cells_per_margin, cells_per_score, make_grid
 from pairrank.pair_sums.cell_tables import is_smooth, stated, term_arrays
@@ -99,13 +99,13 @@ class PiecewiseSum:
                 state = rest.at(scores)
                 value += state.gradient(gradient)
                 states.append(state)
-        curvature: Callable[[], MultipleCurvature] = no_curvature
+        curvature: Callable[[], Curvature] = no_curvature
         if self.smooth:
             curvature = functools.partial(PartnerCurvature, self.levels, states)
         value = np.inf if np.isnan(value) else value
         return Evaluated(value, gradient, error, curvature, gradient_error)
 
-    def curvature_at(self, scores: FloatArray) -> MultipleCurvature:
+    def curvature_at(self, scores: FloatArray) -> Curvature:
         """Return the curvature at the scores, in half of the time that `at` takes."""
         scores = as_scores(scores, self.n_rows)
         units, rest = self._parts(scores, range_of(scores))

@@ -67,7 +67,7 @@ class SeparableSum(BoundSum):
         result = np.empty(np.shape(vectors))
         for vector, row in zip(vectors, result, strict=True):
             won, lost = curvature.parts(as_scores(vector, self.n_rows))
-            row[:] = self.to_user(lost - won) * self.rate
+            row[:] = self.levels.from_layout(lost - won) * self.rate
         return result
 
     def sides(self, s: FloatArray) -> tuple[Around, Around]:
@@ -88,12 +88,6 @@ class SeparableSum(BoundSum):
             won = self._scale * np.exp(self.rate * (losers.joined_best - winners.best))
             lost = self._scale * np.exp(self.rate * (losers.best - winners.joined_best))
         return won, lost
-
-    def to_user(self, laid: FloatArray) -> FloatArray:
-        """Bring values per row from the layout to the user's order; dropped rows get 0."""
-        result = np.zeros(self.n_rows)
-        result[self.levels.row_of] = laid
-        return result
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         return SeparableCurvature(self, scores).value_and_gradient()
@@ -147,7 +141,7 @@ class SeparableCurvature(OneByOne):
             gradient = losers.rows * np.repeat(self._lost * winners.joined, owner.sizes)
             gradient -= winners.rows * np.repeat(self._won * losers.joined, owner.sizes)
             gradient *= owner.rate
-        return value, owner.to_user(gradient)
+        return value, owner.levels.from_layout(gradient)
 
     def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the sums over the pairs whose winner alone is chosen, and whose loser alone is.
@@ -170,7 +164,7 @@ class SeparableCurvature(OneByOne):
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
         won, lost = self.parts(as_scores(v, self.owner.n_rows))
-        return self.owner.to_user((won + lost) * self.owner.rate**2)
+        return self.owner.levels.from_layout((won + lost) * self.owner.rate**2)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
@@ -179,7 +173,7 @@ class SeparableCurvature(OneByOne):
             return np.zeros(owner.n_rows)
         result = self._winners.rows * np.repeat(self._won * self._losers.joined, owner.sizes)
         result += self._losers.rows * np.repeat(self._lost * self._winners.joined, owner.sizes)
-        return owner.to_user(result * owner.rate**2)
+        return owner.levels.from_layout(result * owner.rate**2)
 
     def parts(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each row's sums of phi(d) (own v less other v), over pairs won and pairs lost."""

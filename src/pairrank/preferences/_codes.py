@@ -53,23 +53,10 @@ def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 def _hashed_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     identifiers = qid.tolist()
-    try:
-        distinct = np.fromiter(dict.fromkeys(identifiers), dtype=qid.dtype)
-    except TypeError:
-        row = next(row for row, each in enumerate(identifiers) if not is_hashable(each))
-        raise PairrankError(f"qid in row {row} is not hashable: {identifiers[row]!r}") from None
+    distinct = np.fromiter(dict.fromkeys(identifiers), dtype=qid.dtype)
     code_of = {each: code for code, each in enumerate(distinct.tolist())}
     codes = np.fromiter(map(code_of.__getitem__, identifiers), np.int32, count=len(identifiers))
     return distinct, codes
-
-
-def is_hashable(value: Any) -> bool:
-    """Whether a value, with all that it holds, can be a name."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def counting_order(

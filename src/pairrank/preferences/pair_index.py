@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,8 @@ class PairIndex:
 
     Notes
     -----
-    The index costs O(groups + edges), with weights O(rows), of weighted Pairs O(pairs). A pair
-    costs O(log(groups + edges)), with weights O(log(rows)).
+    The index costs O(rows + edges), of Pairs O(pairs). A pair costs O(log(rows + edges)), of Pairs
+    O(log(pairs)).
 
     Examples
     --------
@@ -53,120 +54,83 @@ class PairIndex:
         preferences.require_pairs()
         self.n_pairs = preferences.n_pairs
         self.total_weight = preferences.total_weight
-        self._pairs: _Listed | _Laid
+        self._rows_of: Callable[[NDArray[np.intp], np.random.Generator], Drawn]
         if isinstance(preferences, Pairs):
-            self._pairs = _Listed(preferences)
+            i, j, weight = preferences.i, preferences.j, preferences.weight
+            self._rows_of = lambda entries, _: (i[entries], j[entries])
+            self._ends = np.cumsum(np.ones(i.size) if weight is None else weight)
         else:
-            self._pairs = _Laid(preferences)
+            self._rows_of, self._ends = _blocks(preferences)
 
     def draw(self, n_draws: int, generator: np.random.Generator) -> Drawn:
         """Return the preferred and the other row of each drawn pair, (n_draws,) each."""
-        return self._pairs.draw(n_draws, generator)
+        targets = _below(generator.random(n_draws), self._ends[-1])
+        return self._rows_of(np.searchsorted(self._ends, targets, side="right"), generator)
 
 
-class _Listed:
-    """The entries of Pairs; a weighted one is found among the running sums of the weights."""
+class _Ranges:
+    """Ranges of the layout, from which rows are drawn in proportion to their weights.
 
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-        self.ends = None if pairs.weight is None else np.cumsum(pairs.weight)
-
-    def draw(self, n_draws: int, generator: np.random.Generator) -> Drawn:
-        if self.ends is None:
-            numbers = generator.integers(0, self.pairs.n_pairs, n_draws)
-        else:
-            numbers = _in_proportion(self.ends, n_draws, generator)
-        return self.pairs.i[numbers], self.pairs.j[numbers]
-
-
-class _Laid:
-    """Levels: a block is drawn in proportion, then one row of each of its sides.
-
-    `won` and `lost` have the running sums of the rows' weights, from each segment's start on. A
-    block's winners and its losers each are the first rows of a segment, so nothing is subtracted
-    and rows of small weight keep their digits.
+    A range is the first rows of a segment, and the running sums of weights begin anew in each
+    segment. So nothing is subtracted, and rows of small weight keep their digits.
     """
 
-    def __init__(self, levels: Levels) -> None:
-        self.row_of, self.blocks = levels.row_of, _blocks(levels)
-        winner, loser = (
-            np.ones(levels.row_of.size) if side is None else side for side in levels.sides
-        )
-        by_group, by_query = levels.group_start, levels.query_start
-        self.won = _sums_within(winner, by_group)
-        self.lost = _sums_within(loser, by_query if levels.edges is None else by_group)
-        blocks = self.blocks
-        self.winning = blocks.first_winner + blocks.winner_segment
-        self.losing = blocks.first_loser + blocks.loser_segment
-        total_won = self.won[self.winning + blocks.n_winners]
-        total_lost = self.lost[self.losing + blocks.n_losers]
-        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[blocks.query]
-        self.ends = np.cumsum(scale * total_won * total_lost)
+    def __init__(
+        self,
+        weight: FloatArray | None,
+        starts: IntArray,
+        segment: NDArray[np.integer],
+        sizes: IntArray,
+    ) -> None:
+        from pairrank.compiled.running_sums import running_sums
 
-    def draw(self, n_draws: int, generator: np.random.Generator) -> Drawn:
-        blocks, block = self.blocks, _in_proportion(self.ends, n_draws, generator)
-        winners = (self.winning[block], blocks.n_winners[block])
-        losers = (self.losing[block], blocks.n_losers[block])
-        winner = blocks.first_winner[block] + _rows_in_proportion(self.won, *winners, generator)
-        loser = blocks.first_loser[block] + _rows_in_proportion(self.lost, *losers, generator)
-        return self.row_of[winner], self.row_of[loser]
+        n_rows = int(starts[-1])
+        weight = np.ones(n_rows) if weight is None else np.ascontiguousarray(weight)
+        self.sums, backward = (np.empty(n_rows + starts.size - 1) for _ in range(2))
+        running_sums(weight, starts[1:], self.sums, backward)
+        self.first, self.sizes = starts[segment], sizes
+        self.start = self.first + segment
+        self.totals = self.sums[self.start + sizes]
+
+    def draw(self, ranges: NDArray[np.intp], generator: np.random.Generator) -> IntArray:
+        """Return a place of the layout from each of some ranges, by bisection."""
+        targets = _below(generator.random(ranges.size), self.totals[ranges])
+        start, high = self.start[ranges], self.sizes[ranges] - 1
+        low = np.zeros_like(high)
+        while (low < high).any():
+            middle = (low + high) // 2
+            is_above = self.sums[start + middle + 1] > targets
+            high = np.where(is_above, middle, high)
+            low = np.where(is_above, low, middle + 1)
+        return self.first[ranges] + low
 
 
-class _Blocks(NamedTuple):
-    """Ranges of the layout: each row of one range is preferred to each row of another.
+def _blocks(
+    levels: Levels,
+) -> tuple[Callable[[NDArray[np.intp], np.random.Generator], Drawn], FloatArray]:
+    """Return what draws a pair of rows from each of some blocks, and the blocks' running weights.
 
-    A block is an edge, or in a full graph a group over all lower groups of its query. Segments are
-    what the ranges are the first rows of: groups, and for losers of a full graph queries.
+    Each row of a block's first range is preferred to each row of its second one. A block is an
+    edge, or in a full graph a group over all lower groups of its query.
     """
-
-    query: IntArray
-    winner_segment: IntArray
-    first_winner: IntArray
-    n_winners: IntArray
-    loser_segment: IntArray
-    first_loser: IntArray
-    n_losers: IntArray
-
-
-def _blocks(levels: Levels) -> _Blocks:
     starts, query = levels.group_start, query_of_groups(levels.query_group)
-    sizes = np.diff(starts)
+    sizes, (winner, loser) = np.diff(starts), levels.sides
     if levels.edges is None:
-        group, first = np.arange(sizes.size), levels.query_start[query]
-        return _Blocks(query, group, starts[:-1], sizes, query, first, starts[:-1] - first)
-    low, high = levels.edges.T
-    return _Blocks(query[low], high, starts[high], sizes[high], low, starts[low], sizes[low])
+        n_lower = starts[:-1] - levels.query_start[query]
+        winners = _Ranges(winner, starts, np.arange(sizes.size), sizes)
+        losers = _Ranges(loser, levels.query_start, query, n_lower)
+    else:
+        low, high = levels.edges.T
+        query = query[low]
+        winners = _Ranges(winner, starts, high, sizes[high])
+        losers = _Ranges(loser, starts, low, sizes[low])
+    row_of, scale = levels.row_of, np.broadcast_to(levels.pair_scale, levels.n_queries)[query]
 
+    def rows_of(blocks: NDArray[np.intp], generator: np.random.Generator) -> Drawn:
+        first = winners.draw(blocks, generator)
+        return row_of[first], row_of[losers.draw(blocks, generator)]
 
-def _sums_within(weight: FloatArray, starts: IntArray) -> FloatArray:
-    """Return the running sums of each segment, beginning with 0; (n_rows + n_segments,)."""
-    from pairrank.compiled.running_sums import running_sums
-
-    forward, backward = (np.empty(weight.size + starts.size - 1) for _ in range(2))
-    running_sums(np.ascontiguousarray(weight), starts[1:], forward, backward)
-    return forward
-
-
-def _in_proportion(
-    ends: FloatArray, n_draws: int, generator: np.random.Generator
-) -> NDArray[np.intp]:
-    """Draw places in proportion to the steps of running sums; a step of 0 is never drawn."""
-    targets = _below(generator.random(n_draws), ends[-1])
-    return np.searchsorted(ends, targets, side="right")
-
-
-def _rows_in_proportion(
-    sums: FloatArray, first: IntArray, sizes: IntArray, generator: np.random.Generator
-) -> IntArray:
-    """Draw a place of each range of `sums`, which are 0 at `first`, by bisection."""
-    targets = _below(generator.random(first.size), sums[first + sizes])
-    low, high = np.zeros_like(sizes), sizes - 1
-    while (low < high).any():
-        middle = (low + high) // 2
-        is_above = sums[first + middle + 1] > targets
-        high = np.where(is_above, middle, high)
-        low = np.where(is_above, low, middle + 1)
-    return low
+    return rows_of, np.cumsum(scale * winners.totals * losers.totals)
 
 
 def _below(shares: FloatArray, totals: Any) -> FloatArray:

@@ -11,8 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from pairrank import _validation as validation
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import query_codes, scale_to
-from pairrank.preferences._pair_inputs import as_groups, as_numbers, check_queries, checked_rows
-from pairrank.preferences.names import pair_codes
+from pairrank.preferences.pair_inputs import (
+    as_groups,
+    as_numbers,
+    check_queries,
+    checked_rows,
+    pair_codes,
+)
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]

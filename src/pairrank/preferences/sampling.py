@@ -29,23 +29,15 @@ def draw_sample(
     """
     if isinstance(preferences, Pairs):
         return _sample_pairs(preferences, n_rows, generator)
-    return _sample_levels(preferences, n_rows, generator)
-
-
-def _sample_levels(
-    levels: Levels, n_rows: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int32], Levels]:
-    n_kept = levels.row_of.size
+    levels = preferences
+    n_kept, factor = levels.row_of.size, None
     if n_rows >= n_kept / 2:
         places = np.arange(n_kept)
-        factor = None
     elif levels.n_queries * n_rows / n_kept >= _FEW_QUERIES:
         places = _whole_queries(levels, n_rows, generator)
-        factor = None
     else:
         places, factor = _rows_by_group(levels, n_rows, generator)
-    sample = _restricted(levels, places, factor)
-    return levels.row_of[places], sample
+    return levels.row_of[places], _restricted(levels, places, factor)
 
 
 def _whole_queries(
@@ -114,7 +106,7 @@ def _restricted(
         number[present] = np.arange(present.size)
         edges = number[edges]
         edges = edges[(edges >= 0).all(axis=1)]
-    weight = None if levels.weight is None else levels.weight[places]
+    weight, scale = None if levels.weight is None else levels.weight[places], levels.pair_scale
     if factor is not None:
         weight = factor if weight is None else weight * factor
     sample = replace(
@@ -128,7 +120,7 @@ def _restricted(
         edges=edges,
         weight=weight,
         roles=None if levels.roles is None else levels.roles.at(places, factor),
-        pair_scale=_of_queries(levels.pair_scale, queries),
+        pair_scale=scale if np.ndim(scale) == 0 else np.asarray(scale)[queries],
     )
     return _standing_for(levels, sample)
 
@@ -166,10 +158,6 @@ def merge_levels(levels: Levels, n_bands: int) -> Levels:
         query_group=np.searchsorted(first, levels.query_group),
     )
     return _standing_for(levels, merged)
-
-
-def _of_queries(scale: float | NDArray[np.float64], queries: NDArray[np.int64]) -> Any:
-    return scale if np.ndim(scale) == 0 else np.asarray(scale)[queries]
 
 
 def _standing_for(levels: Levels, other: Levels) -> Levels:

@@ -14,7 +14,7 @@ from pairrank import _validation as validation
 from pairrank._arrays import as_array, as_float_array, is_missing
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import check_flags
-from pairrank.preferences.names import name_codes, pair_codes
+from pairrank.preferences.pair_inputs import name_codes, pair_codes
 
 FloatArray = NDArray[np.float64]
 _DAY = np.timedelta64(1, "D")

@@ -11,9 +11,9 @@ from scipy import linalg, sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import cg
 
+from pairrank._arrays import shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences.names import shown
 from pairrank.ratings.likelihoods import LOSS, TIE, WIN, Margins
 from pairrank.ratings.objective import LikelihoodObjective
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._arrays import as_float_array
+from pairrank._arrays import as_float_array, is_hashable, shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences._codes import is_hashable
-from pairrank.preferences.names import name_codes, shown
+from pairrank.preferences.pair_inputs import name_codes
 from pairrank.ratings.likelihoods import Likelihood
 from pairrank.ratings.ranking import Contrast, Ranking, check_level, contrast_of
 
@@ -39,7 +38,7 @@ class RatedItems:
         Parameters
         ----------
         a, b : item, or array-like of shape (n_pairs,)
-            Names.
+            Names of items that were compared in `fit`.
         covariates : array-like or frame of shape (n_pairs, n_covariates), optional
             What speaks for `a`, in the order of `covariate_names_`; None: nothing does.
 
@@ -48,12 +47,6 @@ class RatedItems:
         ndarray of shape (n_pairs, 2) or (n_pairs, 3)
             Columns win and loss for ``ties="half"``, else win, tie and loss; one row without its
             dimension for two single items.
-
-        Raises
-        ------
-        PairrankError
-            If an item was not compared in `fit`, shapes or columns differ, or a covariate is not
-            finite.
         """
         first, second = self._places(a, b)
         d = (self.scores_[first] - self.scores_[second]) / self._scale
@@ -69,18 +62,13 @@ class RatedItems:
         Parameters
         ----------
         a, b : item, or array-like of shape (n_pairs,)
-            Names.
+            Names of items that were compared in `fit`.
         level : float, optional
             The confidence level; None: the estimator's.
 
         Returns
         -------
         Contrast
-
-        Raises
-        ------
-        PairrankError
-            If an item was not compared in `fit`, or there is no covariance.
         """
         level = self.level if level is None else level
         check_level(level)

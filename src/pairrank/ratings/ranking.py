@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from pairrank import _validation as validation
+from pairrank._arrays import shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences.names import shown
 
 _ELO_SCALE, _ELO_ANCHOR = 400.0 / float(np.log(10.0)), 1000.0
 

@@ -44,7 +44,7 @@ def minimum_on_simplex(
     vector = vector - vector.max()
     weights, ridge = start, _RIDGE * float(np.diagonal(matrix).max())
     if not 0.0 < ridge < np.inf:
-        return _vertex(vector)
+        return np.eye(1, vector.size, int(np.argmax(vector)))[0]  # the matrix is zero
     inside = np.flatnonzero(weights)
     nearest, n_stalled = np.inf, 0
     for _ in range(_SETS_PER_PLANE * vector.size):
@@ -59,13 +59,6 @@ def minimum_on_simplex(
         n_stalled = 0 if excess < nearest else n_stalled + 1
         nearest = min(nearest, excess)
         inside = np.union1d(inside, [entering])
-    return weights
-
-
-def _vertex(vector: FloatArray) -> FloatArray:
-    """Return the vertex of the simplex that minimises -vector'x, for a matrix of zero."""
-    weights = np.zeros(vector.size)
-    weights[np.argmax(vector)] = 1.0
     return weights
 
 

@@ -126,9 +126,7 @@ class _Run(Descent):
         inverse = self.rule.inverse
         if not zero.norm > 0.0 or inverse is None:
             return zero
-        return self._refined(inverse, self.evaluate(-inverse(zero.gradient)))
-
-    def _refined(self, inverse: Inverse, place: Place) -> Place:
+        place = self.evaluate(-inverse(zero.gradient))
         for _ in range(_REFINEMENTS):
             before = place.norm
             again = self.evaluate(place.w - inverse(place.gradient))

@@ -215,7 +215,7 @@ class LimitSystem:
     ) -> None:
         self._factor = factored(graph, totals, stiffness)
         self._sides = -sums.swapaxes(0, 1).reshape(-1, graph.n_features)
-        self._solved_sides = self._limits(self._sides)
+        self._solved_sides = solve_banded(self._factor, self._sides)
         gram -= self._sides.T @ self._solved_sides
         gram[np.diag_indices_from(gram)] += 1.0
         self._inverse = _inverse(gram)
@@ -224,16 +224,8 @@ class LimitSystem:
         """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
         flat = limits.T.ravel()
         step = self._inverse(weights - self._solved_sides.T @ flat)
-        return step, self._limits(flat - self._sides @ step).reshape(-1, 2).T
-
-    def _limits(self, values: FloatArray) -> FloatArray:
-        """Return H^-1 times a vector or matrix."""
-        return solve_banded(self._factor, values)
-
-
-def factored(graph: LimitGraph, totals: FloatArray, stiffness: FloatArray) -> FloatArray:
-    """Return the factor of H for `solve_banded`; see `LimitSystem`."""
-    return _factor_banded(_limit_matrix(graph, totals, stiffness))
+        limits = solve_banded(self._factor, flat - self._sides @ step)
+        return step, limits.reshape(-1, 2).T
 
 
 def _limit_matrix(
@@ -254,7 +246,9 @@ def _limit_matrix(
     return bands
 
 
-def _factor_banded(bands: FloatArray) -> FloatArray:
+def factored(graph: LimitGraph, totals: FloatArray, stiffness: FloatArray) -> FloatArray:
+    """Return the factor of H for `solve_banded`; see `LimitSystem`."""
+    bands = _limit_matrix(graph, totals, stiffness)
     _require_finite(bands)
     diagonal = bands[0].copy()
     for nudge in (0.0, 1e-14, 1e-12, 1e-10):

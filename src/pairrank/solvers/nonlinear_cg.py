@@ -45,7 +45,6 @@ class NonlinearCG(DescentSolver):
     Wright, "Numerical optimization", 2006, Sections 3.5 and 5.2; Raykar et al. 2007, Section 4).
     """
 
-    preconditioned: bool = True
     step_length: StepLength | None = None
 
 
@@ -61,7 +60,7 @@ class _Run(Descent):
 
     def advance(self) -> Status | None:
         """Search along the direction until a step is taken; return a status if none is."""
-        if self.n_iter == 0 and self.rule.preconditioned:
+        if self.n_iter == 0:
             self.inverse = self.point.preconditioner()
         while True:
             fresh = self.direction is None

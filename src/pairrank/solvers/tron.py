@@ -12,6 +12,9 @@ from pairrank.solvers.descent import Descent, DescentSolver, Place
 
 _REACH = 16.0
 """A step may meet the target from a gradient of at most so many times its norm."""
+_ETA_0, _ETA_1, _ETA_2 = 1e-4, 0.25, 0.75
+_SIGMA_1, _SIGMA_2, _SIGMA_3 = 0.25, 0.5, 4.0
+"""The constants of Lee & Lin's Eqs. 36 and 37."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Tron(DescentSolver):
     Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
     q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
     find s; they end at \|r\| <= cg_tol \|g\| in the norm of M^-1 or at the region's border
-    (Steihaug 1983). A step is taken if it lowers f by eta_0 of the predicted decrease (Eq. 36), and
+    (Steihaug 1983). A step is taken if it lowers f by 1e-4 of the predicted decrease (Eq. 36), and
     Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the next step,
     judged by the last one, would lower f by less than sqrt(tol) of it. Eq. 38 alone stops up to
     20 % above the optimum where rows are nearly separable and the gradient at zero is large.
@@ -41,12 +44,6 @@ class Tron(DescentSolver):
     cg_tol: float = 0.1
     max_cg: int = 1000
     step_length: StepLength | None = None
-    eta_0: float = 1e-4
-    eta_1: float = 0.25
-    eta_2: float = 0.75
-    sigma_1: float = 0.25
-    sigma_2: float = 0.5
-    sigma_3: float = 4.0
 
 
 class CGStep(NamedTuple):
@@ -71,7 +68,6 @@ class TronRun(Descent):
 
         The Hessian is freed before a trial is evaluated, because both hold arrays per row.
         """
-        rule = self.rule
         if self.n_iter == 0:
             self.radius = self._inverse_norm()
         longest = np.inf
@@ -88,11 +84,11 @@ class TronRun(Descent):
             decrease = self.value - trial.value
             self.radius = self._new_radius(self.radius, found, decrease, slope)
             at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
-            if decrease > rule.eta_0 * found.decrease or (at_noise and trial.norm < self.norm):
+            if decrease > _ETA_0 * found.decrease or (at_noise and trial.norm < self.norm):
                 slow = trial.norm > 0.5 * self.norm
                 self.accept(trial)
                 noisy = (at_noise and slow) or self.norm <= self.point.gradient_error
-                poor = slow or decrease < rule.eta_1 * found.decrease
+                poor = slow or decrease < _ETA_1 * found.decrease
                 if not (noisy and self.sharpen()) and poor:
                     self.refine()
                 return None
@@ -178,24 +174,23 @@ class TronRun(Descent):
 
     def _new_radius(self, radius: float, found: CGStep, decrease: float, slope: float) -> float:
         """Return the radius by Eq. 37, from the parabola through both values and the slope."""
-        rule = self.rule
         if not np.isfinite(decrease):
-            return rule.sigma_1 * found.norm
+            return _SIGMA_1 * found.norm
         if self.n_iter == 0:
             radius = min(radius, found.norm)
         radius = max(radius, found.norm)
         curvature = -decrease - slope
-        scale = rule.sigma_3 if curvature <= 0 else max(rule.sigma_1, -0.5 * slope / curvature)
+        scale = _SIGMA_3 if curvature <= 0 else max(_SIGMA_1, -0.5 * slope / curvature)
         length = scale * found.norm
-        if decrease < rule.eta_0 * found.decrease:
-            return min(length, rule.sigma_2 * radius)
-        if decrease < rule.eta_1 * found.decrease:
-            return max(rule.sigma_1 * radius, min(length, rule.sigma_2 * radius))
-        if decrease < rule.eta_2 * found.decrease:
-            return max(rule.sigma_1 * radius, min(length, rule.sigma_3 * radius))
+        if decrease < _ETA_0 * found.decrease:
+            return min(length, _SIGMA_2 * radius)
+        if decrease < _ETA_1 * found.decrease:
+            return max(_SIGMA_1 * radius, min(length, _SIGMA_2 * radius))
+        if decrease < _ETA_2 * found.decrease:
+            return max(_SIGMA_1 * radius, min(length, _SIGMA_3 * radius))
         if found.on_border:
-            return rule.sigma_3 * radius
-        return max(radius, min(length, rule.sigma_3 * radius))
+            return _SIGMA_3 * radius
+        return max(radius, min(length, _SIGMA_3 * radius))
 
     def _inverse_norm(self) -> float:
         """Return the gradient's norm in the preconditioner's inverse."""
@@ -209,6 +204,8 @@ Tron.run_class = TronRun
 
 _LEAST_FALL = 1e3
 """Where the penalty would fall by less than this in all, TRON alone is as good."""
+_SHARE = 0.4
+"""The share of the loss that stages may leave per factor of 10 in the penalty, after the first."""
 
 
 @dataclass(frozen=True)
@@ -222,29 +219,14 @@ class ContinuedTron(Tron):
     truncated Newton step, multiplied by `step_length`, at a penalty that is `factor` times smaller
     than before. The first penalty is the curvature of the loss along its gradient at zero.
 
-    The path ends at the objective's own penalty, or as soon as a stage leaves more than `share` of
-    the loss: the rows are not separable then, and TRON goes on from there.
+    The path ends at the objective's own penalty, or where a stage divides the loss by less than 2.5
+    per factor of 10 in the penalty: the rows are not separable then, and TRON goes on from there.
 
-    Parameters
-    ----------
-    factor : float
-        The ratio of successive penalties. A smaller one ends nearer to the optimum.
-    share : float
-        From the second stage on, the path goes on while a stage divides the loss by at least
-        1/share per factor of 10 in the penalty.
-
-    Notes
-    -----
-    A stage costs two to six products with the Hessian and one evaluation.
+    `factor` is the ratio of successive penalties; a smaller one ends nearer to the optimum. A stage
+    costs two to six products with the Hessian and one evaluation.
     """
 
     factor: float = 5.0
-    share: float = 0.4
-
-    @property
-    def largest_share(self) -> float:
-        """The share of the loss that a stage may leave."""
-        return self.share ** float(np.log10(self.factor))
 
 
 class ContinuedRun(TronRun):
@@ -286,9 +268,10 @@ class ContinuedRun(TronRun):
         if not change < 0.0:
             return False
         is_first = self.n_iter == 0
-        separates = trial.point.value <= self.rule.largest_share * self.point.value
+        largest = _SHARE ** float(np.log10(self.rule.factor))
+        separates = trial.point.value <= largest * self.point.value
         self.accept(trial)
-        self.radius = self.rule.sigma_3 * multiple * found.norm
+        self.radius = _SIGMA_3 * multiple * found.norm
         if penalty > own and (is_first or separates):
             self.stage = max(own, penalty / self.rule.factor)
         return True

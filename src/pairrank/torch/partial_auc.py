@@ -8,11 +8,11 @@ import numpy as np
 from torch import Tensor
 
 from pairrank import _validation as validation
+from pairrank._arrays import shown
 from pairrank._docstrings import described_by, parameters_of
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs
-from pairrank.preferences.names import shown
 from pairrank.torch.all_pairs import (
     Backend,
     Loss,

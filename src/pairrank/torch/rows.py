@@ -14,10 +14,10 @@ from torch import Tensor
 
 from pairrank import _arrays
 from pairrank import _validation as validation
+from pairrank._arrays import shown
 from pairrank._protocols import FloatArray, LossFamily, Squares, Tubes
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
-from pairrank.preferences.names import shown
 
 WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 

@@ -18,7 +18,7 @@ from pairrank.exceptions import PairrankError
 
 pytestmark = pytest.mark.numeric
 
-RANKERS = {"RankSVM": RankSVM(tol=1e-8), "RankNCG": RankNCG(tol=1e-8, eps=1e-10)}
+RANKERS = {"RankSVM": RankSVM(1.0, tol=1e-8), "RankNCG": RankNCG(tol=1e-8, eps=1e-10)}
 CHOSEN = {
     "RankSVM": RankSVMCV(Cs=[0.01, 1.0], cv=2),
     "RankNCG": RankNCGCV(alphas=[0.01, 1.0], cv=2),

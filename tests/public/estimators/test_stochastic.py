@@ -182,6 +182,8 @@ def test_grids_and_model_files_know_the_settings(rows, tmp_path):
         RankSVM(solver=SGD(), max_iter=20, tol=0.1), {"solver__eta0": [1e-9, 0.01]}, cv=2
     )
     fitted = search.fit(X, y).best_estimator_
-    assert fitted.solver.eta0 == 0.01
+    assert fitted.solver.eta0 == search.best_params_["solver__eta0"]
+    first, second = search.cv_results_["mean_test_score"]
+    assert first != second
     fitted.save(tmp_path / "model")
     assert repr(load_model(tmp_path / "model")) == repr(fitted)

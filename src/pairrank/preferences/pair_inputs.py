@@ -1,18 +1,22 @@
-"""Checked input of Pairs: row numbers, numbers and groups per comparison, queries of both ends."""
+"""Checked input of comparisons: rows, numbers, groups, queries, and names of items as codes."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
-from pairrank._arrays import as_array, as_float_array
+from pairrank._arrays import as_array, as_float_array, plain, refuse_hidden, shown
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
 FloatArray = NDArray[np.float64]
+Codes = NDArray[np.int32]
+_NO_COLUMN = (str, bytes, Mapping, Set)
 
 
 def check_queries(i: NDArray[Any], j: NDArray[Any], qid: NDArray[Any]) -> NDArray[np.int32]:
@@ -89,3 +93,73 @@ def as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | N
         at = int((~np.isfinite(numbers)).argmax())
         raise PairrankError(f"{name}[{at}] = {numbers[at]} is not finite")
     return numbers
+
+
+def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
+    """Return the distinct names of two columns, and the code of each row's winner and loser.
+
+    The names are sorted if they are all numbers or all text, else in the order of appearance.
+    Raises a PairrankError if the lengths differ, a name is missing, a row names one item twice, or
+    a name is there as a number and as text.
+    Costs O(m) for m rows, and a sort of the distinct names.
+    """
+    of_winners, winners = name_codes(winner, "winner")
+    of_losers, losers = name_codes(loser, "loser")
+    validation.check_length(losers, "loser", winners.size)
+    known = dict.fromkeys(itertools.chain(of_winners, of_losers))
+    _refuse_text_of_numbers(known)
+    items = validation.check_identifiers(list(known), "names")
+    order = np.arange(items.size) if items.dtype == object else np.argsort(items, kind="stable")
+    place = np.empty(items.size, dtype=np.int32)
+    place[order] = np.arange(items.size, dtype=np.int32)
+    code_of = dict(zip(known, place.tolist(), strict=True))
+    i, j = (
+        np.array([code_of[name] for name in names], dtype=np.int32)[codes]
+        for names, codes in ((of_winners, winners), (of_losers, losers))
+    )
+    same = i == j
+    if same.any():
+        row = int(same.argmax())
+        name = items[order[i[row]]]
+        raise PairrankError(
+            f"winner and loser are both {shown(name)} in row {row}: an item is not compared with "
+            "itself; remove the row"
+        )
+    return items[order], i, j
+
+
+def name_codes(values: Any, name: str) -> tuple[list[Any], Codes]:
+    """Return the distinct names of a column as Python objects, and each row's index into them.
+
+    `name` is the column's name in errors.
+    """
+    refuse_hidden(values, name)
+    for listing in ("to_pylist", "to_list"):  # of pyarrow; of pandas and polars
+        values = getattr(values, listing)() if hasattr(values, listing) else values
+    if isinstance(values, _NO_COLUMN) or not isinstance(values, Iterable):
+        raise PairrankError(f"{name} must hold one name per comparison, got {values!r}")
+    if not hasattr(values, "__array__"):
+        values = np.fromiter(values, dtype=object)
+    names = validation.check_identifiers(values, name)
+    if names.dtype.kind in "mM":
+        names = np.fromiter(names, dtype=object)  # in the order of appearance
+    distinct, codes = query_codes(names)
+    return [plain(each) for each in distinct.tolist()], codes
+
+
+def _refuse_text_of_numbers(names: Iterable[Any]) -> None:
+    """Raise a PairrankError if a number and a text are the same name, as 1 and "1"."""
+    numbers = {_digits(name): name for name in names if isinstance(name, (int, float))}
+    for name in names if numbers else ():
+        if isinstance(name, str) and name.strip() in numbers:
+            number = numbers[name.strip()]
+            raise PairrankError(
+                f"winner and loser hold both the number {number!r} and the text {name!r}, which "
+                "would be two items: give all names as text, or all as numbers"
+            )
+
+
+def _digits(number: float) -> str:
+    """Return a number as text; a whole one has no decimals."""
+    is_whole = isinstance(number, float) and number.is_integer()
+    return str(int(number) if is_whole else number)

@@ -1,4 +1,4 @@
-"""Hinge and squared hinge: the losses of RankSVM."""
+"""Hinges: hinge, squared hinge, Huberised hinge and modified Huber, polynomials in pieces."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, PiecewisePolynomial
+from pairrank.exceptions import PairrankError
 from pairrank.losses._phi import MarginLoss
 
 
@@ -80,3 +81,56 @@ class Hinge(MarginLoss):
         if order == 1:
             return np.where(over > 0.0, -1.0, 0.0)
         return np.zeros_like(over)
+
+
+@dataclass(frozen=True)
+class HuberisedHinge(MarginLoss):
+    """A hinge without its kink: (1 - d)^2/(2 width) between 1 - width and 1.
+
+    It is 0 for larger d, and 1 - d - width/2 for smaller d.
+    """
+
+    width: float = 0.5
+
+    smooth = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.width < np.inf:
+            raise PairrankError(f"width must be finite and greater than 0 (got {self.width!r})")
+
+    @property
+    def family(self) -> PiecewisePolynomial:
+        """The difference of two squared hinges."""
+        half = 0.5 / self.width
+        return PiecewisePolynomial(((1.0, 2, half), (1.0 - self.width, 2, -half)))
+
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        over = np.maximum(1.0 - d, 0.0)
+        near = np.minimum(over, self.width) / self.width
+        if order == 0:
+            return near * (over - 0.5 * self.width * near)
+        if order == 1:
+            return -near
+        return np.where((over > 0.0) & (over <= self.width), 1.0 / self.width, 0.0)
+
+
+@dataclass(frozen=True)
+class ModifiedHuber(MarginLoss):
+    """max(0, 1 - d)^2 for d >= -1, and -4 d below (Zhang 2004).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank.losses import ModifiedHuber
+    >>> ModifiedHuber().phi(np.array([-2.0, -1.0, 0.0, 1.0]))
+    array([8., 4., 1., 0.])
+    """
+
+    family = PiecewisePolynomial(((1.0, 2, 1.0), (-1.0, 2, -1.0)))
+    smooth = True
+
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        over = np.clip(1.0 - d, 0.0, 2.0)
+        if order == 0:
+            return np.where(d < -1.0, -4.0 * d, over * over)
+        return -2.0 * over if order == 1 else np.where((over > 0.0) & (d >= -1.0), 2.0, 0.0)
