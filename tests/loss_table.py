@@ -110,3 +110,11 @@ def random_problem(
     weight = generator.exponential(size=n_rows) if weighted else None
     v = generator.normal(size=n_rows)
     return Problem(y, qid, "full", weight, scores_of(kind, n_rows, generator), v)
+
+
+def with_events(problem: Problem) -> Problem:
+    """Return the problem with weights by role; most rows never win."""
+    generator = np.random.default_rng(problem.y.size)
+    winner, loser = generator.exponential(size=(2, problem.y.size))
+    winner = np.where(generator.random(winner.size) < 0.4, winner, 0.0)
+    return problem._replace(winner=winner, loser=loser)

@@ -11,37 +11,52 @@ import pytest
 from definitions import Sums, sums_over
 from loss_table import LOSSES, ROUNDING, assert_within, pairs_of, weights_of
 from pairrank.exceptions import PairrankWarning
-from pairrank.pair_sums import bind, sigmoid
+from pairrank.pair_sums import bind, boxed_queries, sigmoid
+from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Levels
 from strategies import Problem
 
-HINGES = ("sorted", "selection_tree", "level_counting", "direct")
+HINGES = ("sorted", "trees", "selection_tree", "level_counting", "direct")
+SIGMOIDS = ("auto", "levels", "bands", "boxes", "direct")
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "squared_hinge": HINGES,
     "squared_hinge of margin 0": HINGES,
     "hinge": HINGES,
     "hinge of margin 0.3": HINGES,
-    "logistic": ("auto", "bands", "boxes", "direct"),
-    "probit": ("auto", "bands", "boxes", "beaulieu", "direct"),
-    "raykar": ("auto", "bands", "boxes", "beaulieu", "direct"),
+    "logistic": SIGMOIDS,
+    "probit": (*SIGMOIDS, "beaulieu", "series"),
+    "raykar": (*SIGMOIDS, "beaulieu"),
     "exponential": ("separable", "direct"),
-    "modified_huber": ("auto",),
+    "modified_huber": ("auto", "trees"),
     "huberised_hinge": ("auto",),
     "no family": ("auto",),
 }
-"""Those of a user, and "bands": "boxes" with bands of few rows."""
+"""Those of a user, and those of `SMALL`."""
+SMALL: dict[str, tuple[str, dict[tuple[Any, str], int]]] = {
+    "levels": ("boxes", {(sigmoid, "BAND_ROWS"): 1}),
+    "bands": ("boxes", {(sigmoid, "BAND_ROWS"): 3, (boxed_queries, "ROWS_A_BATCH"): 16}),
+    "series": ("beaulieu", {(sigmoid, "PAPER_ROWS"): 1}),
+    "trees": (
+        "auto",
+        {
+            (sorted_sums, "SMALL_QUERY"): 0,
+            (sorted_sums, "LEAF_ROWS"): 4,
+            (sorted_sums, "ROWS_PER_PART"): 1,
+        },
+    ),
+}
+"""What large queries have, for a few rows: an algorithm, and the sizes that it is bound with."""
 
 EVERY = [(name, algorithm) for name, served in ALGORITHMS.items() for algorithm in served]
 
 
 def sum_of(name: str, algorithm: str, levels: Levels, eps: float = 1e-6) -> Any:
     """Return the pair sum of a loss of the table over levels."""
-    loss = LOSSES[name].loss
-    if algorithm != "bands":
-        return bind(loss, levels, pair_sum=algorithm, eps=eps)
+    pair_sum, sizes = SMALL.get(algorithm, (algorithm, {}))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sigmoid, "BAND_ROWS", 3)
-        return bind(loss, levels, pair_sum="boxes", eps=eps)
+        for (module, size), value in sizes.items():
+            patch.setattr(module, size, value)
+        return bind(LOSSES[name].loss, levels, pair_sum=pair_sum, eps=eps)
 
 
 def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
@@ -95,6 +110,7 @@ def assert_sums(name: str, bound: Any, scores: np.ndarray, v: np.ndarray, wanted
     curvature = found.curvature()
     allowed = few * wanted.product_size + eps * wanted.span
     assert_within(curvature.matvec(v), wanted.product, allowed)
-    assert_within(curvature.matmat(v[np.newaxis])[0], wanted.product, allowed)
+    several = curvature.matmat(np.stack((v, -v)))
+    assert_within(several, np.stack((wanted.product, -wanted.product)), allowed)
     allowed = few * wanted.diagonal + eps * wanted.row_weight
     assert_within(curvature.diagonal(), wanted.diagonal, allowed)

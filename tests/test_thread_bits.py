@@ -24,6 +24,7 @@ from pairrank import (
     SVRank,
     threads,
 )
+from pairrank.design import Design
 from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight, svmlight
 from pairrank.losses import Logistic, SquaredHinge
@@ -59,6 +60,9 @@ def small_blocks(monkeypatch):
         (_codes, "ROWS_A_BLOCK", 50),
         (_codes, "_ROWS_PER_KEY", 0),
         (cells, "LEAST_ROWS", 300),
+        (cells, "ROWS_PER_BAND", 30),
+        (cells, "SMALL_TABLE", 1 << 20),
+        (cells, "ROWS_PER_ENTRY", (0.01, 0.02)),
         ("pairrank.pair_sums.piecewise", "ROWS_PER_BLOCK", 50),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
         (_bound, "_FEW_ROWS", 1),
@@ -135,26 +139,44 @@ def test_a_fit_of_sparse_rows_has_the_same_bits_on_any_number_of_threads(
         assert_array_equal(other, one)
 
 
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_have_the_same_bits_on_any_number_of_threads(small_blocks, on_each, form, dtype):
+    X = rows(False)[0].astype(dtype)
+    design, (v, w) = Design(form(X)), np.random.default_rng(1).normal(size=(2, N_ROWS))
+    assert len(design._blocks()) > 20
+
+    def found():
+        squares = design.squares_transposed(v)
+        return np.concatenate((design.scores(w[:6]), design.transposed(v), squares))
+
+    one, *others = on_each(found)
+    for other in others:
+        assert_array_equal(other, one)
+
+
 @pytest.mark.parametrize("n_levels", [2, 5, 100])
 @pytest.mark.parametrize("with_queries", [False, True])
 @pytest.mark.parametrize(
     ("loss", "pair_sum"),
-    [(SquaredHinge(), "sorted"), (Logistic(), "auto"), (Logistic(), "boxes"),
-     (Logistic(), "direct")],
+    [(SquaredHinge(), "sorted"), (SquaredHinge(), "cells"), (Logistic(), "auto"),
+     (Logistic(), "boxes"), (Logistic(), "direct")],
 )  # fmt: skip
+@pytest.mark.parametrize("weighted", [False, True])
 def test_sums_have_the_same_bits_on_any_number_of_threads(
-    small_blocks, on_each, loss, pair_sum, with_queries, n_levels
+    small_blocks, on_each, loss, pair_sum, weighted, with_queries, n_levels
 ):
     _, y, qid = rows(with_queries, n_levels)
-    made = Levels.build(y, qid)
-    scores, *vectors = np.random.default_rng(1).normal(size=(6, N_ROWS))
+    scores, weight, *vectors = np.random.default_rng(1).normal(size=(7, N_ROWS))
+    made = Levels.build(y, qid, sample_weight=np.exp(weight) if weighted else None)
     scores *= 0.1
 
     def found():
         at = bind(loss, made, pair_sum=pair_sum).at(scores)
         curvature = at.curvature()
         products = curvature.matmat(np.array(vectors))
-        return np.concatenate(([at.value], at.gradient, curvature.diagonal(), products.ravel()))
+        sums = (at.value, at.error, getattr(at, "gradient_error", 0.0))
+        return np.concatenate((sums, at.gradient, curvature.diagonal(), products.ravel()))
 
     one, *others = on_each(found)
     for other in others:

@@ -1,8 +1,7 @@
-"""Threads: the same bits on any number of them, their limits, forks, exceptions and Ctrl-C."""
+"""Threads: the order of results, limits, forks, exceptions and Ctrl-C."""
 
 from __future__ import annotations
 
-import functools
 import multiprocessing
 import os
 import signal
@@ -17,26 +16,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from pairrank import RankSVM, threads
+from pairrank import threads
 from pairrank.design import Design
-from pairrank.losses import SquaredHinge
-from pairrank.pair_sums import bind, cells, piecewise
-from pairrank.preferences import Levels
-
-FORMS = (np.ascontiguousarray, np.asfortranarray, sparse.csr_array)
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Cut a few hundred rows into many blocks, and let cells serve small queries."""
-    monkeypatch.setattr("pairrank.design._BLOCK_ENTRIES", 100)
-    monkeypatch.setattr("pairrank.design._ENTRIES_PER_FEATURE", 1)
-    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
-    monkeypatch.setattr(cells, "ROWS_PER_BAND", 30)
-    for module in (piecewise, cells):
-        monkeypatch.setattr(module, "ROWS_PER_BLOCK", 50)
-    monkeypatch.setattr(cells, "SMALL_TABLE", 1 << 20)
-    monkeypatch.setattr(cells, "ROWS_PER_ENTRY", (0.01, 0.02))
 
 
 @pytest.fixture
@@ -53,73 +34,6 @@ def on(monkeypatch):
 
 def rows_of(n_rows=700, n_features=6, seed=0):
     return np.random.default_rng(seed).normal(size=(n_rows, n_features))
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_products_have_the_same_bits_on_any_number_of_threads(small_blocks, on, form, dtype):
-    X = rows_of().astype(dtype)
-    design = Design(form(X))
-    w, v = rows_of(6, 1)[:, 0], rows_of(700, 1)[:, 0]
-    assert len(design._blocks()) > 20
-    squares = functools.partial(design.squares_transposed, v)
-    for product in (lambda: design.scores(w), lambda: design.transposed(v), squares):
-        one = on(1, product)
-        for n in (2, 3):
-            assert_array_equal(on(n, product), one)
-
-
-@pytest.mark.parametrize("n_levels", [2, 4, 700])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cell_sums_have_the_same_bits_on_any_number_of_threads(
-    small_blocks, on, n_levels, weighted
-):
-    rng = np.random.default_rng(1)
-    y = rng.permutation(700) % n_levels
-    weight = rng.uniform(0.5, 2.0, 700) if weighted else None
-    levels = Levels.build(y.astype(float), sample_weight=weight)
-    scores, v = rng.normal(size=(2, 700))
-
-    def found():
-        at = bind(SquaredHinge(), levels, pair_sum="cells").at(scores)
-        curvature = at.curvature()
-        sums = (at.value, at.error, at.gradient_error)
-        return np.concatenate((sums, at.gradient, curvature.matvec(v), curvature.diagonal()))
-
-    one = on(1, found)
-    for n in (2, 3):
-        assert_array_equal(on(n, found), one)
-
-
-def test_a_cell_sum_is_added_up_in_several_tables(small_blocks):
-    levels = Levels.build(np.arange(700.0) % 2)
-    unit = cells.divide(levels)[0][0]
-    made = []
-
-    class Seen(cells.UnitSum):
-        def _merged(self, add):
-            return super()._merged(lambda rows: made.append(rows) or add(rows))
-
-    grid = piecewise.make_grid(np.zeros(700), 0.0, 1.0, 16.0, 100)
-    terms = np.array([1.0]), np.array([2]), np.array([1.0])
-    Seen(unit, terms, np.linspace(0, 1, 700), grid).gradient(np.zeros(700), True)
-    assert len(made) == 8
-    assert sum(rows.stop - rows.start for rows in made) == 700
-
-
-@pytest.mark.parametrize("n_levels", [2, 700])
-@pytest.mark.parametrize("form", FORMS)
-def test_a_fit_has_the_same_bits_on_any_number_of_threads(small_blocks, on, form, n_levels):
-    X = rows_of()
-    y = np.argsort(np.argsort(X @ np.arange(6.0) + rows_of(700, 1, 3)[:, 0])) * n_levels // 700
-
-    def fit(n):
-        with threadpool_limits(n):
-            return on(n, RankSVM(pair_sum="cells").fit(form(X), y).coef_.copy)
-
-    one = fit(1)
-    for n in (2, 3):
-        assert_array_equal(fit(n), one)
 
 
 def test_results_come_in_the_order_of_the_items(on):
@@ -235,7 +149,8 @@ def _products(queue):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own(small_blocks, on):
+def test_a_forked_process_has_threads_of_its_own(monkeypatch, on):
+    monkeypatch.setattr("pairrank.design._BLOCK_ENTRIES", 100)
     design = Design(rows_of())
     here = on(2, lambda: design.scores(np.ones(6)))
     assert threads._pool.executor is not None

@@ -118,22 +118,6 @@ def test_squares_are_those_of_the_sum_in_memory(problem, seed):
     assert np.abs(product - wanted_product).max() <= max(2.0 * most, 1e-290)
 
 
-def test_offsets_of_scores_cost_squares_the_digits_of_their_mean_only():
-    """Offsets of features beyond 10^4 of their spread are subtracted before."""
-    rng = np.random.default_rng(0)
-    y = np.round(rng.normal(size=300), 8)
-    scores = np.round(rng.normal(size=300) * 2.0**20) / 2.0**20
-    qid = np.repeat([0, 1, 2], 100)
-    near, far = (
-        summed(Square(), Problem(y, qid, "full", None, scores + offset, y), 3)[0].at(
-            scores + offset
-        )
-        for offset in (0.0, 2.0**13)
-    )
-    assert far[0].value == pytest.approx(near[0].value, rel=1e-12)
-    np.testing.assert_allclose(far[1], near[1], atol=1e-11)
-
-
 @pytest.mark.parametrize("name", TUBES)
 @given(problem=problems(), seed=seeds)
 def test_stated_errors_of_tubes_by_cells_hold(name, problem, seed):

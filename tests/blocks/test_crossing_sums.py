@@ -139,54 +139,6 @@ def test_products_with_the_hessian_by_two_passes(name, problem, seed):
     assert np.abs(product - every.product(loss, v)).sum() <= allowed
 
 
-@pytest.mark.parametrize("n_sides", [0, 1, 2])
-@pytest.mark.parametrize("name", [*HINGES, *SIGMOIDS])
-def test_finite_differences_of_the_value_are_the_gradient(name, n_sides):
-    loss = {**HINGES, **SIGMOIDS}[name]
-    rng = np.random.default_rng(n_sides)
-    n, step = 400, 1e-3
-    sides = [*rng.uniform(0.5, 2.0, (n_sides, n)), None, None, None]
-    weight, winner, loser = [None, *sides[:2]] if n_sides == 2 else sides[:3]
-    direction = rng.normal(size=n)
-    problem = Problem(
-        rng.integers(0, 3, n) * 1.0, None, "full", weight, rng.normal(size=n), direction,
-        winner, loser,
-    )  # fmt: skip
-    problem, levels = without_dropped(problem)
-    sums = crossed(loss, problem, levels, 1, 1e-13)
-    while name in HINGES and sums.sum.sharpen():
-        pass
-    ends = [sums.table(problem.scores + turn * step * direction) for turn in (-1.0, 1.0)]
-    _, gradient = sums.at(problem.scores)
-    slope = (ends[1].value - ends[0].value) / (2.0 * step)
-    errors = sum(end.error for end in ends) / step
-    every = EveryPair(problem, levels)
-    # The third derivative, or the pairs that pass a kink.
-    bends = (
-        2.0 * step * float((every.weight * (direction[every.i] - direction[every.j]) ** 2).sum())
-    )
-    assert abs(slope - gradient @ direction) <= errors + bends
-    if loss.smooth:
-        product = sums.product(problem.scores, direction)
-        moved = [sums.at(problem.scores + turn * step * direction)[1] for turn in (-1.0, 1.0)]
-        change = (moved[1] - moved[0]) / (2.0 * step)
-        assert np.abs(change - product).sum() <= 0.05 * np.abs(product).sum()
-
-
-@pytest.mark.parametrize("name", [*HINGES, *SIGMOIDS])
-def test_scores_with_an_offset_cost_no_digits(name):
-    loss = {**HINGES, **SIGMOIDS}[name]
-    rng = np.random.default_rng(0)
-    scores = np.round(rng.normal(size=300), 8) + 1e7 - 1e7  # The same after the offset.
-    problem = Problem(rng.integers(0, 4, 300) * 1.0, None, "full", None, scores, scores)
-    problem, levels = without_dropped(problem)
-    sums = crossed(loss, problem, levels, 3)
-    near, far = (sums.at(problem.scores + offset) for offset in (0.0, 1e7))
-    assert far[0].value == pytest.approx(near[0].value, rel=1e-6 if name == "no margin" else 1e-7)
-    slack = near[0].gradient_error + far[0].gradient_error
-    assert np.abs(far[1] - near[1]).sum() <= slack + 1e-7 * np.abs(near[1]).sum()
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e306])
 @pytest.mark.parametrize("name", ["squared hinge", "hinge", "logistic"])
 def test_scores_that_no_table_fits_give_infinity(name, bad):
@@ -199,20 +151,6 @@ def test_scores_that_no_table_fits_give_infinity(name, bad):
     found, gradient = sums.at(problem.scores)
     assert found.value == np.inf
     assert np.isnan(gradient).all()
-
-
-@pytest.mark.parametrize("name", ["squared hinge", "hinge"])
-def test_cells_that_were_sharpened_still_hold_large_scores(name):
-    rng = np.random.default_rng(0)
-    scores = np.round(1024 * rng.normal(size=90)) / 1024 + 2.0**40
-    problem = Problem(np.arange(90.0) % 3, None, "full", None, scores, np.ones(90))
-    problem, levels = without_dropped(problem)
-    sums = crossed(HINGES[name], problem, levels, 2)
-    wanted = bind(HINGES[name], levels, pair_sum="direct").at(scores)
-    while sums.sum.sharpen():
-        found, gradient = sums.at(scores)
-        assert abs(found.value - wanted.value) <= found.error + 1e-12 * wanted.value
-        assert np.isfinite(gradient).all()
 
 
 @pytest.mark.parametrize(("name", "least"), [("squared hinge", 1e-9), ("Huberised hinge", 2e-9)])

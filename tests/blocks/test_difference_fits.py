@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, RankSVM, SVRank
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError
-from pairrank.objective import Quadratic
 
 SMOOTH = {
     "RankRLS": RankRLS(alpha=2.0, tol=1e-8),
@@ -20,8 +18,6 @@ SMOOTH = {
     "MPRank": MPRank(tol=1e-8),
     "SVRank": SVRank(n=2, tol=1e-8),
 }
-GAPS = {"MPRank 1": MPRank(n=1, tol=1e-4), "SVRank 1": SVRank(tol=1e-4)}
-LAYOUTS = ["whole", "split", "one query", "single blocks"]
 
 
 def rows_of(seed=0, n_rows=1200, n_targets=1, n_queries=30):
@@ -68,39 +64,6 @@ def test_an_offset_of_1e12_costs_normal_equations_of_crossing_queries_no_digits(
     np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
-@pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)
-def test_smooth_losses_have_the_coefficients_of_a_fit_in_memory(ranker, layout, weighted):
-    X, y, qid = rows_of()
-    aligned, borders = laid_out(layout, qid)
-    if weighted:
-        weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
-        aligned["sample_weight"] = weight
-    assert_same(*both(ranker, X, y, borders, **aligned))
-
-
-def test_a_block_of_one_row_does_not_widen_the_cells_of_a_large_query():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30_000, 3))
-    y = np.clip(np.round(X @ [1.0, 0.5, -0.5] + rng.normal(size=30_000)), -2, 2)
-    found, wanted = both(SVRank(tol=1e-3), X, y, [10_000, 10_001])
-    assert found.status_ == "gap_closed"
-    assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
-
-
-@pytest.mark.parametrize("ranker", [SVRank(n=2, tol=1e-8), SVRank(tol=1e-3)], ids=["n=2", "n=1"])
-def test_a_row_far_away_in_a_small_block_does_not_widen_the_cells_of_a_large_query(ranker):
-    X, y, _ = rows_of(2, n_rows=20_000)
-    y[10_001] += 1e6
-    found, wanted = both(ranker, X, y, [10_000, 10_003])
-    if ranker.n == 2:
-        assert_same(found, wanted)
-        return
-    assert found.status_ == wanted.status_ == "gap_closed"
-    assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
-
-
 OUTLIERS = {
     "SVRank 2": SVRank(n=2, tol=1e-8),
     "SVRank 1": SVRank(tol=1e-3),
@@ -126,31 +89,11 @@ def test_moments_of_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(nam
         assert found.status_ == wanted.status_ == "gap_closed"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("ranker", GAPS.values(), ids=GAPS)
-def test_kinked_losses_are_within_the_sum_of_the_gaps(ranker, layout):
-    X, y, qid = rows_of(3, n_rows=400)
-    aligned, borders = laid_out(layout, qid)
-    borders = [border for border in borders if border < 400]
-    found, wanted = both(ranker, X, y, borders, **aligned)
-    assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
-    assert pytest.approx(wanted.C_, rel=1e-12) == found.C_
-
-
 @pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)
 def test_several_targets_share_the_blocks(ranker):
     X, Y, qid = rows_of(4, n_targets=3)
     aligned, borders = laid_out("split", qid)
     assert_same(*both(ranker, X, Y, borders, **aligned))
-
-
-@pytest.mark.parametrize("ranker", [SMOOTH["RankRLS"], SMOOTH["MPRank"], SMOOTH["SVRank"]])
-def test_offsets_of_features_and_labels_cost_no_digits(ranker):
-    X, y, qid = rows_of(5)
-    X = np.round(X * 2**20) / 2**20  # so that X + 2^24 is exact
-    aligned, borders = laid_out("split", qid)
-    found = fit_on_passes(clone(ranker), cut_rows(X + 2.0**24, y, borders, **aligned))
-    assert_same(found, clone(ranker).fit(X, y, **aligned))
 
 
 @pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)
@@ -201,17 +144,6 @@ def test_labels_whose_squares_overflow_are_refused():
     X, y, _ = rows_of(12, n_rows=60)
     with pytest.raises(PairrankError, match="the squares of y overflow"):
         fit_on_passes(MPRank(), cut_rows(X, y * 1e160, [20]))
-
-
-def test_an_interrupt_in_the_solution_for_squares_ends_the_fit(monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    X, y, qid = rows_of(13, n_rows=60)
-    monkeypatch.setattr(Quadratic, "at", interrupted)
-    passes = cut_rows(X, y, [20, 40], qid=qid)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        assert fit_on_passes(SVRank(), passes).status_ == "interrupted"
 
 
 def test_a_direct_solution_of_too_many_features_is_refused():

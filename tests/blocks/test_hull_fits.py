@@ -10,13 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 
 from memory_passes import cut_rows
-from pairrank import ConvexHullRanker, OrderGraph
+from pairrank import ConvexHullRanker
 from pairrank.blocks.hull_layout import HullLayout
 from pairrank.blocks.hull_sums import HullAsked, hull_sums, smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError
-
-GRAPHS = {"chain": "chain", "full": "full", "edges": OrderGraph([(0, 2), (1, 2), (1, 3)])}
 
 
 def rows_of(seed, n_rows=600, n_queries=12, noise=1.0):
@@ -27,16 +25,6 @@ def rows_of(seed, n_rows=600, n_queries=12, noise=1.0):
     return X, y, np.sort(rng.integers(0, n_queries, n_rows))
 
 
-def laid_out(layout, qid):
-    if layout == "whole":
-        return {"qid": qid}, np.searchsorted(qid, [3, 4, 9])
-    if layout == "split":
-        return {"qid": np.random.default_rng(1).permutation(qid)}, [50, 51, 400]
-    if layout == "one query":
-        return {}, [50, 51, 400]
-    return {"qid": qid}, []
-
-
 def assert_within_gaps(found, wanted):
     gaps = [each.objective_ - each.lower_bound_ for each in (found, wanted)]
     assert abs(found.objective_ - wanted.objective_) <= sum(gaps)
@@ -44,27 +32,6 @@ def assert_within_gaps(found, wanted):
     assert found.status_ == "converged"
     for name in ("n_pairs_", "n_edges_", "n_rows_", "n_queries_", "n_ties_"):
         assert getattr(found, name) == getattr(wanted, name), name
-
-
-@pytest.mark.parametrize("layout", ["whole", "split", "one query", "single blocks"])
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
-def test_the_objective_is_within_the_sum_of_the_gaps(layout, graph, weighted):
-    X, y, qid = rows_of(0)
-    aligned, borders = laid_out(layout, qid)
-    if weighted:
-        aligned["sample_weight"] = np.random.default_rng(3).integers(0, 3, y.size).astype(float)
-    ranker = ConvexHullRanker(graph=graph, tol=1e-7)
-    found = fit_on_passes(clone(ranker), cut_rows(X, y, borders, **aligned))
-    assert_within_gaps(found, clone(ranker).fit(X, y, **aligned))
-
-
-def test_separable_rows_have_the_optimum_of_a_fit_in_memory():
-    X, y, _ = rows_of(1, noise=0.0)
-    found = fit_on_passes(ConvexHullRanker(nu=10.0), cut_rows(X, y, [100, 300]))
-    wanted = ConvexHullRanker(nu=10.0).fit(X, y)
-    assert_within_gaps(found, wanted)
-    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-2)
 
 
 def test_a_cost_whose_square_underflows_has_true_bounds():
@@ -95,21 +62,6 @@ def test_limits_belong_to_classes_and_queries():
     slack = [max(0.0, s - upper[key], lower[key] - s) for s, key in zip(scores, keys, strict=True)]
     value = found.nu * np.square(slack).sum() + 0.5 * found.coef_ @ found.coef_
     assert value == pytest.approx(found.objective_, rel=1e-10)
-
-
-@pytest.mark.parametrize("kind", ["sparse", "float32", "offset"])
-def test_other_rows(kind):
-    X, y, qid = rows_of(4)
-    wanted_X = X
-    if kind == "sparse":
-        X = wanted_X = sparse.csr_array(X * (np.random.default_rng(5).random(X.shape) < 0.5))
-    if kind == "float32":
-        X = wanted_X = X.astype(np.float32)
-    if kind == "offset":
-        wanted_X = np.round(X * 2**20) / 2**20
-        X = wanted_X + 2.0**24
-    found = fit_on_passes(ConvexHullRanker(), cut_rows(X, y, [55, 222], qid=qid))
-    assert_within_gaps(found, ConvexHullRanker().fit(wanted_X, y, qid=qid))
 
 
 @example(below=0.0, above=75.0, power=-12, swapped=False)

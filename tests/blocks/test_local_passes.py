@@ -9,7 +9,6 @@ import pytest
 
 from block_sources import SMALLEST, cut, rows_of
 from pairrank import RankSVM, RowBlocks, threads
-from pairrank.blocks import checking, local_passes
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 from pairrank.exceptions import PairrankError
@@ -24,11 +23,6 @@ def nothing(*_):
 
 def concatenated(first, second):
     return [*first, *second]
-
-
-def keep_labels(index, block, shared):
-    assert block.X is None
-    return block.y, float(block.y.sum())
 
 
 def total(index, X, state, shared):
@@ -52,13 +46,6 @@ def test_threads_share_the_blocks_that_are_prepared(monkeypatch):
     passes = cut([30], X, Y)._passes()
     passes.describe(nothing, None)
     assert passes.prepare(task, None) == [0, 1]
-
-
-def test_predictions_compute_no_digests(monkeypatch):
-    ranker = RankSVM().fit(X, Y)
-    monkeypatch.setattr(checking, "digest_of", None)
-    monkeypatch.setattr(local_passes, "digest_of", None)
-    assert np.array_equal(ranker.predict(cut([10, 20], X, Y)), ranker.predict(X))
 
 
 def test_blocks_that_do_not_fit_are_read_again():
@@ -173,15 +160,6 @@ def test_kept_labels_are_restored(values):
     assert np.array_equal(found, values)
 
 
-def test_few_labels_and_queries_take_one_byte_per_row_each():
-    from pairrank.blocks._contracts import RowBlock
-
-    labels = np.random.default_rng(0).integers(0, 5, 10_000).astype(float)
-    qid = np.repeat(np.arange(100), 100)
-    kept = KeptRows(RowBlock(np.zeros((10_000, 1)), labels, qid))
-    assert kept.nbytes == 2 * 10_000
-
-
 @pytest.mark.parametrize("memory_limit", [1e9, SMALLEST], ids=["cached", "read again"])
 def test_results_are_merged_in_the_order_of_the_blocks(memory_limit):
     passes = cut([12, 24, 36, 48], WIDE, Y, memory_limit=memory_limit)._passes()
@@ -191,14 +169,6 @@ def test_results_are_merged_in_the_order_of_the_blocks(memory_limit):
     seen = passes.reduce(lambda index, *_: [index], None, concatenated)
     assert seen == list(range(5))
     assert (passes.n_blocks, passes.n_rows, passes.n_features) == (5, 60, 10_000)
-
-
-def test_states_come_from_the_labels_kept_by_the_first_pass():
-    passes = cut([10, 20], X, Y)._passes()
-    passes.describe(nothing, None)
-    assert passes.prepare(keep_labels, None) == [Y[:10].sum(), Y[10:20].sum(), Y[20:].sum()]
-    states = passes.reduce(lambda index, X, state, shared: [*state], None, concatenated)
-    assert np.array_equal(states, Y)
 
 
 def test_blocks_that_fit_are_read_once():
@@ -213,18 +183,6 @@ def test_blocks_that_fit_are_read_once():
     for _ in range(3):
         assert np.array_equal(passes.reduce(total, None, add), X.sum(axis=0))
     assert len(n_calls) == 1
-
-
-def test_a_limit_below_the_state_is_refused_before_rows_are_read():
-    class Unread:
-        shape = (10**9, 4)
-        dtype = np.dtype(np.float32)
-
-        def __getitem__(self, rows):
-            raise AssertionError("no row may be read")
-
-    with pytest.raises(PairrankError, match=r"1,000,000,000 rows need 12,000 MB .*raise it"):
-        RowBlocks.from_arrays(Unread())._passes()
 
 
 def test_readings_count_blocks_rows_and_bytes():

@@ -63,11 +63,3 @@ def test_only_the_columns_and_row_groups_needed_are_read(folder, monkeypatch):
         ("1", [0], ["c", "a"]),
         ("2", [0, 1, 2, 3], ["c", "a"]),
     ]
-
-
-@pytest.mark.parametrize("group_rows", [7, 60])
-def test_blocks_that_are_kept_stay_as_they_were(tmp_path, group_rows):
-    pq.write_table(table_of(), tmp_path / "rows.parquet", row_group_size=group_rows)
-    source = parquet_blocks.ParquetBlocks(tmp_path / "rows.parquet", NAMES, batch_rows=10)
-    kept = [block[0] for block in source.read(0, labelled=True)]
-    assert np.array_equal(np.vstack(kept), X.astype(np.float32))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +17,7 @@ from pairrank.blocks.sample import draw_rows, hashed
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
-from pairrank.preferences import Levels, _codes
+from pairrank.preferences import Levels
 
 
 def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hidden=(), **aligned):
@@ -33,54 +31,6 @@ def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hidden=(), **aligned):
     for name in hidden:
         setattr(passes, name, 0)
     return passes, describe(passes, seed=seed)
-
-
-@pytest.mark.parametrize(
-    "hidden", [(), ("n_rows",), ("n_rows", "n_blocks")], ids=["rows", "blocks", "unknown"]
-)
-@pytest.mark.parametrize("kind", ["one", "small", "large"])
-def test_every_row_is_drawn_with_its_rate(monkeypatch, kind, hidden):
-    """The counts of a block are sums of draws of probability p: five deviations are allowed."""
-    n_rows, wanted = 20_000, 1000
-    qid = {"one": None, "small": np.arange(n_rows) // 4, "large": np.arange(n_rows) // 5000}[kind]
-    aligned = {} if qid is None else {"qid": qid}
-    y = np.random.default_rng(0).integers(0, 2, n_rows).astype(np.float64)
-    borders = [3000, 9000, 14_000]
-    options = {"hidden": hidden, **aligned}
-    _, found = sampled(monkeypatch, wanted, y, borders, **options)
-    rows = found.sample.rows.X[:, 0].astype(int)
-    assert 0.5 * wanted < rows.size <= 1.3 * wanted
-    assert_array_equal(found.sample.rows.y, y[rows])
-    assert found.sample.thinned.all() == (kind != "small")
-    rate = float(found.sample.rate[0])
-    assert found.sample.rate == pytest.approx(rate)
-    together = 4 if kind == "small" else 1  # rows that are drawn together
-    for start, stop in pairwise([0, *borders, n_rows]):
-        expected = rate * (stop - start)
-        count = np.count_nonzero((rows >= start) & (rows < stop))
-        assert abs(count - expected) <= 5 * np.sqrt(together * expected)
-    _, again = sampled(monkeypatch, wanted, y, borders, **options)
-    assert_array_equal(again.sample.rows.X[:, 0], rows)
-    _, other = sampled(monkeypatch, wanted, y, borders, seed=1, **options)
-    assert set(other.sample.rows.X[:, 0]) != set(rows)
-
-
-def test_blocks_of_unequal_sizes_give_a_whole_sample_if_the_number_of_rows_is_known(monkeypatch):
-    """The rows drawn have a binomial distribution: five deviations are allowed."""
-    y = np.random.default_rng(0).integers(0, 2, 20_000).astype(np.float64)
-    borders = np.arange(100, 1000, 100)
-    _, known = sampled(monkeypatch, 1000, y, borders)
-    assert known.sample.n_rows >= 1000 - 5 * np.sqrt(1000)
-    _, unknown = sampled(monkeypatch, 1000, y, borders, hidden=("n_rows",))
-    assert unknown.sample.n_rows < 500  # two even shares of ten at the rate of the largest block
-
-
-def test_rows_of_weight_zero_take_no_place_in_the_sample(monkeypatch):
-    y = np.random.default_rng(0).integers(0, 2, 20_000).astype(np.float64)
-    weight = np.zeros(20_000)
-    weight[::10] = 1.0
-    _, found = sampled(monkeypatch, 1000, y, [5000, 10_000, 15_000], sample_weight=weight)
-    assert found.sample.n_rows >= 900
 
 
 def test_small_queries_are_whole_also_across_blocks(monkeypatch):
@@ -146,14 +96,6 @@ def test_hashes_are_uniform_and_the_same_in_every_process(kind):
     assert np.abs(hashed(identifiers, 8) - found).min() > 0
 
 
-def test_an_origin_is_subtracted_where_offsets_are_large():
-    X = np.random.default_rng(3).normal(size=(50, 3))
-    assert origin_of(X) is None
-    far = X + np.array([0.0, 1e9, 0.0])
-    assert_array_equal(origin_of(far), far[0])
-    assert origin_of(np.ones((5, 2))) is None
-
-
 def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks, of_rows, seed):
     """Return the numbers, rates and places of the rows drawn, from a number and a rate per row."""
     wanted = 2.0 * n_rows / (n_blocks or index + 1)
@@ -204,15 +146,6 @@ def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, 
     assert_array_equal(found.number, number)
     assert_array_equal(found.rate, rates)
     assert_array_equal(found.thinned, thinned)
-
-
-@given(st.lists(st.integers(-5, 9), min_size=1, max_size=100), st.integers(0, 99))
-def test_one_label_that_is_not_whole_keeps_its_level(labels, at):
-    y = np.array(labels, dtype=np.float64)
-    y[at % y.size] += 0.25
-    found, codes = _codes.level_codes(y)
-    assert_array_equal(found, np.unique(y))
-    assert_array_equal(found[codes], y)
 
 
 @pytest.mark.parametrize("n_rows", [1, 300, 4096])

@@ -105,17 +105,6 @@ def received(dask_worker):
     ]
 
 
-def test_dask_is_the_library_also_inside_the_folder_of_its_name(client):
-    assert pairrank.dask.partitions.is_dask_collection.__module__.startswith("dask")
-    assert set(client.run(name_of_dask).values()) == {"dask"}
-
-
-def name_of_dask():
-    import pairrank.dask.partitions
-
-    return pairrank.dask.partitions.is_dask_collection.__module__.partition(".")[0]
-
-
 def test_an_interrupted_fit_carries_its_weights_and_goes_on_from_them(client, rows, monkeypatch):
     X, cases = rows
     ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client, warm_start=True)

@@ -17,7 +17,6 @@ import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
-from scipy import sparse  # noqa: E402
 
 import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
@@ -83,12 +82,6 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
     assert passes.n_passes == before + 2
 
 
-def test_many_blocks_are_merged_as_a_tree_in_order(client, rows):
-    X, y = rows
-    chunks = (2,) * 100
-    check_gradient(passes_over(client, cut(X, chunks), cut(y, chunks)), X, y)
-
-
 @pytest.mark.parametrize("backend", ["numpy", "pyarrow"])
 @pytest.mark.parametrize("persist", [True, False])
 def test_frames_are_read_with_unknown_lengths(client, rows, backend, persist):
@@ -99,28 +92,6 @@ def test_frames_are_read_with_unknown_lengths(client, rows, backend, persist):
     frames = dd.from_pandas(frame, npartitions=5)
     frames = frames[frames["y"] >= 0]
     passes = passes_over(client, frames[list("abc")], frames["y"], persist, qid=frames["qid"])
-    check_gradient(passes, X, y)
-
-
-def test_arrays_of_unknown_lengths_and_sparse_chunks_are_read(client, rows):
-    X, y = rows
-    frame = dd.from_pandas(pd.DataFrame(X).assign(y=y), npartitions=3)
-    X_unknown = frame[[0, 1, 2]].to_dask_array().map_blocks(sparse.csr_array)
-    check_gradient(passes_over(client, X_unknown, frame["y"].to_dask_array()), X, y)
-
-
-@pytest.mark.parametrize("kind", ["arrays", "frames", "slices"])
-def test_collections_that_the_user_has_persisted_are_read(client, rows, kind):
-    X, y = rows
-    if kind == "frames":
-        frame = dd.from_pandas(pd.DataFrame(X).assign(y=y), npartitions=3)
-        given = client.persist(frame[[0, 1, 2]]), client.persist(frame["y"])
-    else:
-        given = client.persist(cut(X)), client.persist(cut(y))
-    if kind == "slices":
-        given = given[0][:, :], given[1] + 0
-    passes = passes_over(client, *given, persist=False)
-    del given
     check_gradient(passes, X, y)
 
 
@@ -177,17 +148,6 @@ def test_rows_beyond_half_of_the_memory_are_read_again_with_a_warning(client, ro
         check_gradient(passes_over(client, cut(X), cut(y)), X, y)
     check_gradient(passes_over(client, cut(X), cut(y), persist=False), X, y)
     check_gradient(passes_over(client, cut(X), cut(y), persist=True), X, y)
-
-
-def test_large_shared_values_need_no_advice_of_dask(client, rows):
-    """Dask advises to scatter graphs above 10 MB; a warning is an error here."""
-    X, y = rows
-    passes = passes_over(client, cut(X), cut(y))
-    passes.describe(dask_tasks.describe_rows, None)
-    passes.prepare(dask_tasks.keep_labels, 1.0)
-    shared = np.zeros((3, 500_000))
-    _, score, _ = passes.reduce(dask_tasks.gradient, shared, dask_tasks.add)
-    assert score == 0.0
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

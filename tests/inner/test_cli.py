@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import time
-from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -17,14 +16,12 @@ from numpy.linalg import LinAlgError
 from cli_rows import make_rows
 from cli_runs import PLAIN, invoke, misused, refused, run
 from pairrank import RankSVM
-from pairrank.cli import _progress, _rows, files, predict, train
+from pairrank.cli import _rows, files, predict, train
 from pairrank.cli._columns import recalled
 from pairrank.cli._commands import _NOT_OFFERED, options_of
-from pairrank.cli._models import MODELS, Model, flag_of
-from pairrank.cli._progress import Progress, Stopwatch
-from pairrank.comparison import KNOWN
+from pairrank.cli._models import MODELS, flag_of
 from pairrank.estimators.model_files import load_model, read_ranker, save_model
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileFormatError
 from pairrank.io import write_rows, write_svmlight
 from pairrank.io.model_file import read_model, write_model
 from pairrank.preferences import Levels
@@ -52,67 +49,11 @@ def test_every_parameter_of_a_model_is_an_option(name):
     assert {flag_of(param) for param in offered} <= set(re.sub("[│|]", " ", shown).split())
 
 
-class Newcomer(RankSVM):
-    """A ranker with a parameter that the command line has never heard of.
-
-    Parameters
-    ----------
-    C : float, default 1.0
-        Weight of the loss.
-    flavour : "sweet" or "sour", default "sweet"
-        How ``it`` tastes. Not more.
-    size : int or "any", default "any"
-        How large.
-    """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        flavour: Literal["sweet", "sour"] | None = "sweet",
-        size: int | Literal["any"] = "any",
-        hidden: Any = None,
-    ) -> None:
-        super().__init__(C)
-        self.flavour = flavour
-        self.size = size
-        self.hidden = hidden
-
-
-def test_a_new_parameter_needs_no_code_here(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(Model, "type", property(lambda self: Newcomer))
-    entry = Model("Newcomer", "C", "model_selection.path:PAPER_VALUES")
-    monkeypatch.setitem(MODELS, "newcomer", entry)
-    text = run("train", "--help", "--model", "newcomer").stdout
-    shown = " ".join(re.sub("[│|╭╮╰╯─]", " ", text).split())
-    assert "--flavour sweet sour none How it tastes. [default: sweet]" in shown
-    assert "--size INTEGER any How large. [default: any]" in shown
-    assert "--hidden" not in shown
-    fitted = []
-
-    def fit(self, *_, **__):
-        fitted.append((self.flavour, self.size))
-        raise PairrankError("enough")
-
-    monkeypatch.setattr(Newcomer, "fit", fit)
-    command = ["train", folder / "rows.txt", "-o", tmp_path / "m", "--model", "newcomer"]
-    refused(*command, "--flavour", "sour", "--size", 7)
-    refused(*command, "--flavour", "none")
-    assert fitted == [("sour", 7), (None, "any")]
-    assert "'salty' is not one of sweet, sour, none." in misused(*command, "--flavour", "salty")
-    assert "'7.5' is not a whole number or one of any." in misused(*command, "--size", "7.5")
-
-
 def test_preferences_are_built_once(folder, tmp_path, monkeypatch):
     built, build = [], Levels.build
     monkeypatch.setattr(Levels, "build", lambda *a, **k: built.append(1) or build(*a, **k))
     run("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
     assert len(built) == 1
-
-
-def test_every_known_model_is_in_the_help_of_compare():
-    shown = run("compare", "--help").stdout
-    assert all(name in shown for name in KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +104,7 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
 
 
+<<<<<<< HEAD
 def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
@@ -173,6 +115,27 @@ def test_the_line_of_reading_says_bytes_rows_and_seconds(monkeypatch):
     assert line.text == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows  3 s"
     line.read(4_000_000, 0, 0)
     assert line.text == "reading rows.txt  4.0 MB  3 s"
+
+
+def test_functions_that_a_process_compiles_are_counted():
+    from pairrank.compiled._jit import compiled, n_compiled
+
+    before = n_compiled()
+    assert compiled(count_up)(1) == 2
+    assert n_compiled() - before in (0, 1)  # 0 where an earlier run has left it in the cache
+
+
+def count_up(n):
+    return n + 1
+
+
+def test_the_line_says_when_functions_are_compiled(monkeypatch):
+    counted = [2]
+    monkeypatch.setattr(_progress, "n_compiled", lambda: counted[0])
+    progress = Progress(quiet=True)
+    assert "compiles" not in progress.text
+    counted[0] = 3
+    assert progress.text.endswith("(compiles for this machine, once)")
 
 
 def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
@@ -186,6 +149,8 @@ def test_seconds_are_counted_by_what_they_were_spent_on(monkeypatch):
     assert watch.seconds == {"seconds reading": 5.0, "seconds fitting": 20.0}
 
 
+=======
+>>>>>>> main
 @pytest.mark.parametrize(
     "options",
     [

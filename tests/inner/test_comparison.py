@@ -14,10 +14,10 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.preprocessing import StandardScaler
 
 from comparison_models import CALLS, Column, Counting, Stopped
-from pairrank import OrderGraph, QueryKFold, compare
+from pairrank import QueryKFold, compare
 from pairrank.comparison import KNOWN
 from pairrank.comparison.models import BoostedRanker, Known, by_query, candidates_of
-from pairrank.comparison.tables import corrected_t_test, differences_of, holm, joined
+from pairrank.comparison.tables import corrected_t_test, differences_of, holm
 from pairrank.datasets import make_queries
 from pairrank.exceptions import MissingLibraryError, PairrankError
 from pairrank.metrics import ndcg_score
@@ -178,19 +178,6 @@ def test_folds_are_the_units_of_one_query(data):
     assert (found.n_units, found.difference, found.low, found.high, found.p_value) == tested
 
 
-def test_without_a_p_value_no_test_is_claimed(data):
-    splits = [(np.arange(90), np.arange(90, 180))]
-    result = run(data, {"a": Ridge(), "b": Column()}, qid=None, cv=splits)
-    assert np.isnan(result.differences["p_value"]).all()
-    assert not any("test over" in note for note in result.means().notes)
-
-
-def test_reasons_that_differ_are_counted():
-    assert [joined(list(text)) for text in ("", "a", "ab", "abc")] == [
-        "", "a", "a (and 1 other reason)", "a (and 2 other reasons)",
-    ]  # fmt: skip
-
-
 @pytest.fixture(autouse=True)
 def no_calls():
     CALLS.clear()
@@ -218,21 +205,6 @@ def test_known_models_take_every_value_of_their_grid(name):
     for params in ParameterGrid(dict(candidate.grid)):
         candidate.estimator.set_params(**params)
     assert candidate.estimator.get_params().get("random_state", 3) == 3
-
-
-def test_a_mapping_names_estimators_and_known_models():
-    mine = Ridge(alpha=3.0)
-    first, second = candidates_of({"mine": mine, "theirs": "ridge"}, "full", 0)
-    assert (first.name, first.estimator.alpha, dict(first.grid)) == ("mine", 3.0, {})
-    assert first.estimator is not mine
-    assert (second.name, second.grid) == ("theirs", KNOWN["ridge"].grid)
-
-
-def test_the_graph_is_set_where_it_is_known():
-    graph = OrderGraph([(0, 1)])
-    svm, ridge = candidates_of("ranksvm,ridge", graph, 0)
-    assert svm.estimator.graph is graph
-    assert "graph" not in ridge.estimator.get_params()
 
 
 @pytest.mark.parametrize(

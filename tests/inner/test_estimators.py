@@ -8,18 +8,15 @@ import weakref
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import (
-    MPRank,
     Pairs,
     PairwiseRanker,
     RankNCG,
     RankRLS,
     RankSVM,
     RankSVMCV,
-    SVRank,
 )
 from pairrank._protocols import Step
 from pairrank.estimators import covariance
@@ -28,7 +25,7 @@ from pairrank.estimators._rows import Rows, Watch, draw_held_rows, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Hinge, Logistic, SquaredHinge
 from pairrank.metrics import pairwise_accuracy
-from pairrank.objective import PairObjective, Problem, problem
+from pairrank.objective import PairObjective, Problem
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
 from pairrank.solvers import bundle
@@ -85,18 +82,6 @@ def noisy():
     y = np.round(X[:, 0] - X[:, 1] + 1.5 * rng.normal(size=600), 1)
     qid = np.repeat(np.arange(60), 10)
     return (X[:400], y[:400], qid[:400]), (X[400:], y[400:], qid[400:])
-
-
-def ranking_error(y, scores, qid):
-    """Eq. 1 of the paper, pair by pair."""
-    errors = []
-    for query in sorted(set(qid)):
-        inside = np.flatnonzero(qid == query)
-        pairs = [(j, k) for j in inside for k in inside if y[j] < y[k]]
-        if pairs:
-            gaps = np.array([scores[j] - scores[k] for j, k in pairs])
-            errors.append(np.mean((gaps > 0) + 0.5 * (gaps == 0)))
-    return np.mean(errors)
 
 
 def kept_back(y, qid=None, weight=None, fraction=0.2, seed=0):
@@ -203,18 +188,6 @@ def test_rows_are_scored_where_they_lie(form, block, monkeypatch):
     np.testing.assert_allclose(row_scores(form(X))(w), X @ w)
 
 
-def test_validation_scores_are_one_less_the_ranking_error(noisy):
-    (X, y, qid), held = noisy
-    given = dict(zip(("X_val", "y_val", "qid_val"), held, strict=True))
-    ranker = RankRLS().fit(X, y, qid=qid, **given)
-    error = ranking_error(held[1], ranker.predict(held[0]), held[2])
-    assert ranker.validation_scores_[-1] == pytest.approx(1 - error)
-    pairs = Pairs([0, 1, 2, 3], [1, 2, 3, 0], magnitude=[1.0, 2.0, 0.0, 1.0])
-    ranker.fit(np.eye(4), pairs, X_val=np.eye(4), y_val=pairs)
-    expected = pairwise_accuracy(pairs, ranker.predict(np.eye(4)))
-    assert ranker.validation_scores_[-1] == pytest.approx(expected)
-
-
 def test_of_equal_scores_the_first_iterate_is_kept_and_zero_weights_never():
     watch = Watch(lambda s: pairwise_accuracy(np.arange(3.0), s), lambda w: w, patience=2)
     zero, wrong, tied = np.zeros(3), np.array([3.0, 2.0, 1.0]), np.ones(3)
@@ -261,27 +234,6 @@ def test_a_drawn_fit_is_the_fit_on_the_rest_with_what_was_drawn_given(noisy):
         np.testing.assert_allclose(coef, by_hand.coef_, rtol=1e-8)
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 3))
-    y = np.digitize(X @ [2, -1, 0.5] + 2 * rng.normal(size=90), [-1, 0.5, 2]).astype(float)
-    roles = {
-        "sample_weight": rng.integers(0, 3, 90) * 1.0,
-        "winner_weight": np.where(rng.random(90) < 0.4, 0.0, rng.exponential(size=90)),
-        "loser_weight": np.where(rng.random(90) < 0.2, 0.0, rng.exponential(size=90)),
-    }
-    return X, y, rng.integers(0, 4, 90), roles
-
-
-def test_rows_held_out_keep_them(data):
-    X, y, qid, roles = data
-    rows = Rows(X, y, qid, **roles)
-    _, held = draw_held_rows(rows, 0.3, np.random.default_rng(0))
-    for name, part in roles.items():
-        np.testing.assert_array_equal(held.layout[name], part[held.places])
-
-
 def test_a_factorisation_that_solves_nothing_gives_way_to_iterations(monkeypatch):
     solves_nothing = "pairrank.estimators._differences.dual_inverse"
     monkeypatch.setattr(solves_nothing, lambda matrix, penalty: np.zeros_like)
@@ -311,69 +263,6 @@ def test_an_interrupt_within_the_sample_is_the_fit_s(monkeypatch):
         fitted = RankSVM(1.0).fit(X, y)
     assert fitted.status_ == "interrupted"
     assert fitted.objective_ == pytest.approx(150_000)  # every pair at w = 0, normalised by rows
-
-
-def hinge(C=1.0, **options):
-    return RankSVM(C, loss="hinge", **options)
-
-
-@pytest.fixture(scope="module")
-def many_rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30_000, 8))
-    return X, np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
-
-
-def test_an_interrupt_within_the_few_is_the_fit_s(many_rows, monkeypatch):
-    X, y = many_rows
-    calls = []
-
-    def bind_interrupted(loss, preferences, **options):
-        found = bind(loss, preferences, **options)
-        if preferences.n_rows < 30_000:
-
-            def interrupt(scores):
-                calls.append(scores)
-                raise KeyboardInterrupt
-
-            found.at = interrupt
-        return found
-
-    monkeypatch.setattr(problem, "bind", bind_interrupted)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        fitted = hinge().fit(X, y)
-    assert len(calls) == 1
-    assert fitted.status_ == "interrupted"
-    assert fitted.objective_ == pytest.approx(30_000)
-
-
-ALL = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
-
-
-def named(ranker):
-    return f"{type(ranker).__name__} n={ranker.n} {ranker.solver}"
-
-
-@pytest.fixture(scope="module")
-def few_rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
-    y = np.round(X @ [2, -1, 0.5, 0] + rng.normal(size=200), 1)
-    return X, y, rng.integers(0, 8, 200)
-
-
-@pytest.mark.parametrize("ranker", ALL[1:], ids=named)
-def test_an_interrupt_while_the_start_is_found_ends_the_fit(few_rows, ranker, monkeypatch):
-    from pairrank.solvers import direct
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    X, y, qid = few_rows
-    monkeypatch.setattr(direct._Run, "_refined", interrupt)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        left = clone(ranker).fit(X, y, qid=qid)
-    assert (left.status_, left.n_iter_) == ("interrupted", 0)
 
 
 @pytest.mark.parametrize("steepest", [bundle._STEEPEST, np.inf])

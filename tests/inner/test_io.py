@@ -19,7 +19,7 @@ import pytest
 import pairrank.io.svmlight as module
 import pairrank.io.tables as tables
 from cli_rows import make_rows
-from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.exceptions import FileAccessError
 from pairrank.io import (
     Rows,
     _csv,
@@ -31,7 +31,6 @@ from pairrank.io import (
     write_rows,
 )
 from pairrank.io._streams import atomic_write
-from pairrank.io.dispatch import format_of
 from pairrank.io.tables import write_columns
 
 
@@ -209,14 +208,6 @@ def test_bytes_grow_to_the_size_of_the_file(tmp_path, small_blocks, name):
         assert calls[-1] == (size, size, 600)
 
 
-def test_parquet_is_read(tmp_path, small_blocks):
-    path, calls = write(tmp_path, "r.parquet"), []
-    read_rows(path, qid="qid", callback=lambda *now: calls.append(now))
-    size = path.stat().st_size
-    assert len(calls) > 5
-    assert calls[-1] == (size, size, 0)
-
-
 def test_the_size_of_a_pipe_or_a_stream_in_memory_is_unknown(tmp_path, small_blocks):
     text = write(tmp_path, "r.txt").read_bytes()
     out, into = os.pipe()
@@ -256,12 +247,6 @@ def test_blocks_cut_anywhere_change_nothing(monkeypatch, size, ending):
     assert whole.qid.tolist() == [k // 4 for k in range(40)]
 
 
-def test_an_error_beyond_the_first_block_names_its_line(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 16)
-    with pytest.raises(FileFormatError, match="line 31: '3:' has no value"):
-        read("1 1:2 2:3\n" * 30 + "1 3:\n")
-
-
 @pytest.mark.parametrize("size", [1, 4, 1000])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
 def test_blocks_of_rows_change_nothing(tmp_path, monkeypatch, name, size):
@@ -273,11 +258,3 @@ def test_blocks_of_rows_change_nothing(tmp_path, monkeypatch, name, size):
     assert np.array_equal(rows.y, X[:, 1] / 3)
     assert rows.qid.tolist() == list(range(0, 40, 2))
     assert rows.qid.dtype == np.int64
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("a.TXT", "svmlight"), ("b.letor.xz", "svmlight"), ("c.csv.bz2", "csv"), ("-", "svmlight")],
-)
-def test_the_name_tells_the_format(name, expected):
-    assert format_of(name) == expected

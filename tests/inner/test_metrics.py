@@ -16,32 +16,16 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
 from definitions import preferences_of
-from pairrank import GreedyRankRLS, OrderGraph, QueryKFold, RankSVM, metrics
+from pairrank import GreedyRankRLS, OrderGraph, QueryKFold, RankSVM
 from pairrank import model_selection as selection
-from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.losses import Hinge, SquaredHinge, Tube
+from pairrank.exceptions import PairrankWarning
 from pairrank.metrics import (
-    hinge_rank_cost,
-    m1d,
-    msd,
-    ndcg_score,
     pairwise_log_loss,
-    tube_cost,
 )
-from pairrank.metrics._names import METRICS, Metric
+from pairrank.metrics._names import METRICS
 from pairrank.metrics.tables import EXACT_UP_TO, compare_values
 from pairrank.model_selection import rls_greedy
 from pairrank.model_selection.score_map import ScoreMap
-from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels
-
-
-def made(n_queries, seed=0, size=6):
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(n_queries), size)
-    y = rng.integers(0, 3, qid.size)
-    y[::size], y[1::size] = 0, 2
-    return y, y + rng.normal(size=qid.size), y + 3 * rng.normal(size=qid.size), qid
 
 
 def slow_p_value(differences):
@@ -81,14 +65,6 @@ def test_a_sampled_p_value_is_near_the_exact_one():
     assert sampled.p_value == pytest.approx(wanted, abs=six_deviations)
 
 
-def test_one_that_is_always_better_has_the_least_p_value():
-    assert compared(np.ones(10)).p_value == 2 / 2**10
-    found = compared(np.ones(100), n_resamples=999)
-    assert found.p_value == 1 / 1000
-    assert (found.low, found.difference, found.high) == (1.0, 1.0, 1.0)
-    assert compared(np.zeros(50)).p_value == 1.0
-
-
 def test_the_interval_is_that_of_means_of_drawn_queries():
     differences = np.random.default_rng(1).normal(0.2, 1, 400)
     found = compared(differences, n_resamples=4000)
@@ -106,38 +82,7 @@ def test_blocks_of_swaps_change_nothing(monkeypatch):
     assert compared(differences, n_resamples=500) == whole
 
 
-def test_two_models_are_compared_over_the_queries_of_both():
-    y, s, t, qid = made(30)
-    y[qid == 4] = 1
-    found = metrics.compare_scores(y, s, t, "auc", qid=qid, n_resamples=200)
-    both = [metrics.evaluate(y, x, "auc", qid=qid, per_query=True)["auc"] for x in (s, t)]
-    counted = ~np.isnan(both[0])
-    assert found.n_queries == counted.sum() < 30
-    assert found.mean == pytest.approx(both[0][counted].mean())
-    assert found.other_mean == pytest.approx(both[1][counted].mean())
-    assert found.difference == pytest.approx(found.mean - found.other_mean)
-    assert found.low < found.difference < found.high
-    assert found == compare_values(*both, 200, 0.95, 0)
-    swapped = metrics.compare_scores(y, t, s, "auc", qid=qid, n_resamples=200)
-    assert swapped.difference == -found.difference
-    assert metrics.compare_scores(y, s, t, "auc", qid=qid, n_resamples=200) == found
-    other = metrics.compare_scores(y, s, t, "auc", qid=qid, n_resamples=200, random_state=1)
-    assert other.low != found.low
-
-
 pytestmark = pytest.mark.numeric
-
-
-def test_the_losses_and_the_metrics_are_the_same_costs():
-    generator = np.random.default_rng(0)
-    y, s = generator.integers(0, 4, 80) * 1.0, generator.normal(size=80)
-    for n, hinge in ((1, Hinge(margin=0.0)), (2, SquaredHinge(margin=0.0))):
-        value = bind(hinge, Levels.build(y)).at(s)[0]
-        assert hinge_rank_cost(y, s, n=n) == pytest.approx(2.0 * value / 80**2, rel=1e-13)
-        value = bind(Tube(0.2, n), Differences.build(y)).at(s)[0]
-        assert tube_cost(y, s, epsilon=0.2, n=n) == pytest.approx(2.0 * value / 80, rel=1e-13)
-    assert tube_cost(y, s, epsilon=0.0, n=1) == pytest.approx(m1d(y, s), rel=1e-13)
-    assert tube_cost(y, s, epsilon=0.0, n=2) == pytest.approx(msd(y, s), rel=1e-13)
 
 
 GRAPHS = ["full", "chain", OrderGraph([(0.0, 1.0), (0.0, 3.0)])]
@@ -221,20 +166,6 @@ def test_every_metric_of_the_table_has_a_scorer(name, judged):
             RankSVM(0.1), X, y, cv=QueryKFold(3), scoring=scorer, params=params, error_score="raise"
         )
     assert np.isfinite(found).all()
-
-
-def test_every_metric_with_a_k_is_known_at_each_position(judged, monkeypatch):
-    X, y, qid, _ = judged
-
-    def top_share(y_true, scores, *, k=None, **rows):
-        return float(k)
-
-    monkeypatch.setitem(METRICS, "top_share", Metric(top_share))
-    model = FirstFeature().fit(X, y)
-    assert selection.get_query_scorer("top_share@7")(model, X, y, qid=qid) == 7.0
-    assert selection.get_query_scorer("ndcg@3")(model, X, y) == ndcg_score(y, X[:, 0], k=3)
-    with pytest.raises(PairrankError, match=r"rbp@k, top_share@k$"):
-        selection.get_query_scorer("kendall_tau@3")
 
 
 def made_rows(n_rows, n_features, n_queries, *, targets=1, seed=0):

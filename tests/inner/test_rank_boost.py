@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from loss_table import pairs_of, weights_of
-from pairrank import RankBoost, load_model
+from pairrank import RankBoost
 from pairrank.compiled.weak_rankings import write_codes
 from pairrank.estimators._rows import Watch
-from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
+from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import Levels
 from pairrank.rank_boost import binning
 from pairrank.rank_boost.binning import encode
@@ -158,14 +158,6 @@ def test_bins_of_sparse_rows_count_their_zeros():
     assert dense.cuts.tolist() == [0.5]
 
 
-def test_rows_beyond_the_exact_are_binned(monkeypatch):
-    X, y, _ = rows(700)
-    exact = RankBoost(3).fit(X, y)
-    monkeypatch.setattr("pairrank.estimators.rank_boost.MOST_EXACT_ROWS", 600)
-    binned = RankBoost(3).fit(X, y)
-    assert not np.isin(binned.rankings_.thresholds, exact.rankings_.thresholds).all()
-
-
 @pytest.mark.parametrize("most_exact", [16, 1000])
 def test_weights_count_as_repetitions(most_exact, monkeypatch):
     monkeypatch.setattr("pairrank.estimators.rank_boost.MOST_EXACT_ROWS", most_exact)
@@ -177,33 +169,6 @@ def test_weights_count_as_repetitions(most_exact, monkeypatch):
     repeated = RankBoost(10).fit(X[again], y[again])
     np.testing.assert_allclose(weighed.predict(X), repeated.predict(X), rtol=1e-10)
     np.testing.assert_array_equal(weighed.rankings_.thresholds, repeated.rankings_.thresholds)
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "value", "message"),
-    [
-        ("features", 0, 9, "feature that is out of range"),
-        ("features", 0, -1, "feature that is out of range"),
-        ("alphas", 0, np.inf, "alphas holds inf"),
-        ("thresholds", 0, np.inf, "threshold of its weak rankings is infinite"),
-        ("thresholds", 0, np.nan, "thresholds holds nan"),
-    ],
-)
-def test_damaged_model_files_are_refused(name, place, value, message, tmp_path):
-    from pairrank.estimators.model_files import record_of
-    from pairrank.io.model_file import write_model
-
-    X, y, _ = rows(60)
-    record = record_of(RankBoost(5).fit(X, y))
-    record.arrays[f"rankings_{name}"] = record.arrays[f"rankings_{name}"].copy()
-    record.arrays[f"rankings_{name}"][place] = value
-    write_model(tmp_path / "m", record)
-    with pytest.raises(FileFormatError, match=message):
-        load_model(tmp_path / "m")
-    del record.arrays[f"rankings_{name}"]
-    write_model(tmp_path / "m", record)
-    with pytest.raises(FileFormatError, match=f"the {name} of its weak rankings are missing"):
-        load_model(tmp_path / "m")
 
 
 @pytest.mark.parametrize("place", ["scores", "metric"])

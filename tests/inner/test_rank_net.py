@@ -33,13 +33,6 @@ def rows():
     return X, y, np.repeat(np.arange(30), 10)
 
 
-@pytest.fixture(scope="module")
-def split(rows):
-    X, y, qid = rows
-    train = {"X": X[:200], "y": y[:200], "qid": qid[:200]}
-    return train, {"X_val": X[200:], "y_val": y[200:], "qid_val": qid[200:]}
-
-
 def summed(batch, scores):
     """Return the factor times the logistic sum of a batch at the scores of all rows."""
     if not batch.preferences.n_pairs:

@@ -10,13 +10,12 @@ from scipy import optimize, stats
 
 from pairrank import BradleyTerry
 from pairrank.exceptions import PairrankError
-from pairrank.ratings import objective
 from pairrank.ratings import objective as module
 from pairrank.ratings.comparisons import check_comparisons
 from pairrank.ratings.connections import check_finite_scores
-from pairrank.ratings.likelihoods import LIKELIHOODS, add_up, distinct
+from pairrank.ratings.likelihoods import LIKELIHOODS, add_up
 from pairrank.ratings.objective import LikelihoodObjective
-from pairrank.ratings.ranking import quantile, rank_intervals
+from pairrank.ratings.ranking import rank_intervals
 from ratings_definition import TIES, arguments, log_likelihood, make_votes, probabilities
 
 STEP = 1e-5
@@ -64,14 +63,6 @@ def test_large_margins_stay_finite(kind):
     assert np.isfinite(logs).all()
     assert all(np.isfinite(each).all() for each in slopes)
     assert (np.asarray(slopes.of_margins) >= 0.0).all()
-
-
-@pytest.mark.parametrize("kind", TIES[1:])
-def test_the_start_is_the_share_of_ties_of_equal_items(kind):
-    model = LIKELIHOODS[kind]
-    for share in (0.01, 0.5, 0.99):
-        _, tie, _ = np.exp(model.log_probabilities(np.zeros(1), model.start(share)))
-        np.testing.assert_allclose(tie, share, rtol=1e-12)
 
 
 def make_objective(kind, votes, alpha):
@@ -143,15 +134,6 @@ def test_many_margins_keep_their_outcomes():
     assert margins.weight.shape == (3, n_items * (n_items - 1) // 2)
     np.testing.assert_array_equal(margins.weight[[0, 2]], 1.0)
     np.testing.assert_array_equal(margins.weight[1], 0.0)
-
-
-@given(st.lists(st.integers(0, 30), min_size=1), st.sampled_from([31, 2**62]))
-def test_distinct_keys_are_those_of_a_sort(keys, span):
-    keys = np.array(keys, dtype=np.int64)
-    found, place = distinct(keys, span)
-    wanted, wanted_place = np.unique(keys, return_inverse=True)
-    np.testing.assert_array_equal(found, wanted)
-    np.testing.assert_array_equal(place, wanted_place)
 
 
 def runs_to_infinity(winner, loser, tie, n_items, parameter):
@@ -292,12 +274,6 @@ def test_ranks_follow_simultaneous_intervals_of_differences(seed, n_items, level
         assert (low[i], high[i]) == (1 + better, n_items - worse)
 
 
-def test_quantiles_are_those_of_the_normal_and_of_students_distribution():
-    np.testing.assert_allclose(quantile(0.95), stats.norm.ppf(0.975), rtol=1e-14)
-    np.testing.assert_allclose(quantile(0.9, 7), stats.norm.isf(0.05 / 7), rtol=1e-12)
-    np.testing.assert_allclose(quantile(0.9, 7, 11.0), stats.t.isf(0.05 / 7, 11), rtol=1e-10)
-
-
 def test_few_groups_widen_the_intervals():
     votes = make_votes(31)
     group = np.arange(votes.winner.size) % 6
@@ -315,24 +291,3 @@ def test_few_groups_widen_the_intervals():
     dyadic = BradleyTerry(covariance="dyadic").fit(**arguments(votes))
     pairs = np.unique(np.sort(np.column_stack((votes.winner, votes.loser))), axis=0)
     assert dyadic.degrees_of_freedom_ == len(pairs) - 1
-
-
-@pytest.mark.parametrize("most", [0, 1000])
-def test_a_long_chain_of_items_converges(most, monkeypatch):
-    monkeypatch.setattr(objective, "_FEW_FEATURES", most)
-    first = np.arange(300)
-    winner = np.concatenate((first, first + 1))
-    loser = np.concatenate((first + 1, first))
-    weight = np.concatenate((np.full(300, 1000.0), np.ones(300)))
-    model = BradleyTerry(covariance=None).fit(winner, loser, weight=weight)
-    np.testing.assert_allclose(np.diff(model.scores_), -np.log(1000.0), rtol=1e-7)
-    assert model.status_ == "converged"
-
-
-@pytest.mark.parametrize("kind", TIES)
-def test_large_hessians_are_never_factored_for_the_same_scores(kind, monkeypatch):
-    votes = make_votes(19, n_items=12, size=300, covariates=1)
-    direct = BradleyTerry(ties=kind, covariance=None).fit(**arguments(votes))
-    monkeypatch.setattr(objective, "_FEW_ENTRIES", 0)
-    iterative = BradleyTerry(ties=kind, covariance=None).fit(**arguments(votes))
-    np.testing.assert_allclose(iterative.scores_, direct.scores_, atol=1e-8)

@@ -11,7 +11,6 @@ from scipy import sparse
 from pairrank.estimators.sandwich import (
     cluster_scatter,
     contrast_errors,
-    dyads,
     flat_directions,
     inverse_hessian,
     sandwich,
@@ -54,12 +53,6 @@ def test_a_weight_is_the_number_of_equal_clusters():
     wanted = cluster_scatter(np.concatenate(repeated), np.concatenate(codes))
     found = cluster_scatter(g * weight[clusters][:, None], clusters, weight=weight.astype(float))
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
-
-
-def test_dyads_do_not_depend_on_the_direction():
-    codes = dyads(np.array([3, 0, 5, 0]), np.array([0, 3, 0, 2]))
-    assert codes.tolist() == [1, 1, 2, 0]
-    assert dyads(np.array([], dtype=int), np.array([], dtype=int)).size == 0
 
 
 def laplacian(n_rows, ends, weight):
@@ -118,12 +111,6 @@ def test_the_inverse_is_that_of_the_other_directions():
         inverse_hessian(matrix - np.eye(6))
     with pytest.raises(PairrankError, match="not positive definite"):
         inverse_hessian(np.full((2, 2), np.nan))
-
-
-def test_an_inverse_is_exactly_symmetric():
-    rows = np.random.default_rng(0).normal(size=(60, 40))
-    inverse = inverse_hessian(rows.T @ rows)
-    np.testing.assert_array_equal(inverse, inverse.T)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from definitions import Sums
 from loss_table import LOSSES, ROUNDING, assert_within, random_problem
@@ -76,14 +77,8 @@ def assert_is_definition(name: str, problem: Problem, *, device="cpu") -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@given(problem=problems())
+@given(problem=st.one_of(problems(), problems_with_roles()))
 def test_sums_are_those_of_the_double_loop(name, problem):
-    assert_is_definition(name, problem)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-@given(problem=problems_with_roles())
-def test_sums_with_weights_by_role_are_those_of_the_double_loop(name, problem):
     assert_is_definition(name, problem)
 
 
@@ -101,19 +96,6 @@ def test_small_tiles_hold_every_pair(name, problem):
 def test_many_rows_on_a_device(name, queries, device):
     problem = random_problem(300, 5, queries=queries, weighted=True)
     assert_is_definition(name, problem, device=device)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-@pytest.mark.parametrize("n_levels", [2, 5, 3000])
-def test_exact_sums_equal_compiled_sums(name, n_levels):
-    problem = random_problem(3000, n_levels, weighted=True)
-    levels = levels_of(problem, "rows")
-    eps = 1e-12 if LOSSES[name].floor else 1e-6
-    compiled = bind(LOSSES[name].loss, levels, eps=eps)
-    found = compiled.at(problem.scores)
-    value, gradient, _ = summed(LOSSES[name].loss, levels, problem.scores, problem.v)
-    assert abs(value - found.value) <= 1e-10 * found.value
-    assert np.abs(gradient - found.gradient).max() <= 1e-10 * np.abs(found.gradient).max()
 
 
 @pytest.mark.parametrize("loss", [Square(), Tube(0.1), Tube(0.3, 2), Tube(0.0, 1)], ids=repr)

@@ -10,8 +10,7 @@ from numpy.polynomial import chebyshev
 
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import box_sum as box_sum_module
-from pairrank.pair_sums.bands import FULL, links_of
-from pairrank.pair_sums.box_sum import Boxes, box_sum, meet
+from pairrank.pair_sums.box_sum import Boxes, box_sum
 from pairrank.pair_sums.profiles import (
     COST,
     CURVATURE,
@@ -157,68 +156,6 @@ def test_lebesgue_constants_are_the_greatest_sums():
             x, np.linalg.solve(chebyshev.chebvander(nodes, n - 1), np.eye(n))
         )
         assert np.abs(values).sum(axis=0).max() == pytest.approx(lebesgue(n), rel=1e-6)
-
-
-@pytest.mark.parametrize("spread", [1.0, 1e3, 1e12])
-def test_moments_of_parts_add(spread):
-    generator = np.random.default_rng(0)
-    points, q = spread * generator.normal(size=900), generator.normal(size=900)
-    code = generator.integers(0, 3, 900).astype(np.int32)
-    rule = box_rule((SIGMOID[0],), 1e-10)
-    whole = Boxes(rule, points, code, 3).moments(q)
-    first, second, third = (
-        Boxes(rule, points[at], code[at], 3).moments(q[at])
-        for at in np.split(np.arange(900), [100, 101])
-    )
-    added = first.merged(second).merged(third)
-    assert (added.code == whole.code).all()
-    assert (added.keys == whole.keys).all()
-    np.testing.assert_allclose(added.values, whole.values, rtol=0, atol=1e-13 * np.abs(q).sum())
-    costs = meet(rule, COST[0], added, np.array([0, 3]), FULL, above=False)
-    terms = COST[0].function(differences(points, points)) * (code[:, np.newaxis] > code)
-    size = np.abs(q) @ terms @ np.abs(q) + np.abs(q).sum() ** 2
-    found = np.vdot(costs, whole.values[0])
-    assert abs(found - q @ terms @ q) <= 1e-10 * np.abs(q).sum() ** 2 + ROUNDING * size
-
-
-@pytest.mark.parametrize("linked", [False, True])
-@pytest.mark.parametrize("spread", [1.0, 1e4])
-def test_codes_meet_those_below_and_above(spread, linked):
-    """Winners' moments meet lower codes, losers' moments higher ones."""
-    generator = np.random.default_rng(1)
-    points, code = spread * generator.normal(size=300), generator.integers(0, 4, 300)
-    win, lose = generator.exponential(size=(2, 300))
-    rule = box_rule((SIGMOID[0],), 1e-10)
-    placed = Boxes(rule, points, code.astype(np.int32), 4)
-    edges = np.array([(0, 2), (1, 2), (0, 3)])
-    links = links_of(edges, 4) if linked else FULL
-    both = rule, SIGMOID[0], placed.moments(win, lose), np.array([0, 4]), links
-    below, above = meet(*both, above=False, lowered=True), meet(*both, above=True)
-    preferred = code[:, np.newaxis] > code
-    if linked:
-        names = 4 * code + code[:, np.newaxis]
-        preferred = np.isin(names, 4 * edges[:, 0] + edges[:, 1])
-    terms = SIGMOID[0].function(differences(points, points))
-    for series, wanted in (
-        (below, (preferred * (terms - 1.0)) @ lose),
-        (above, (preferred.T * terms) @ win),
-    ):
-        found = np.zeros(300)
-        placed.add(series, np.empty(0), found)
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9 * (win.sum() + lose.sum()))
-
-
-def test_codes_meet_those_of_their_own_query():
-    generator = np.random.default_rng(2)
-    points, code = 5.0 * generator.normal(size=300), generator.integers(0, 5, 300)
-    rule, query_code = box_rule((COST[0],), 1e-10), np.array([0, 2, 5])
-    placed = Boxes(rule, points, code.astype(np.int32), 5)
-    series = meet(rule, COST[0], placed.moments(np.ones(300)), query_code, FULL, above=False)
-    found, query = np.zeros(300), code >= 2
-    placed.add(series, np.empty(0), found)
-    below = (code[:, np.newaxis] > code) & (query[:, np.newaxis] == query)
-    wanted = (below * COST[0].function(differences(points, points))).sum(axis=1)
-    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-10 * 300)
 
 
 @pytest.mark.parametrize("profile", [ERFC, COST[0], COST[1]], ids=lambda profile: profile.name)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of
-from pairrank import RankSVM
-from pairrank._protocols import PiecewisePolynomial
-from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cells
+from pairrank.pair_sums import cells
 from pairrank.pair_sums.cell_grid import make_grid
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
-from strategies import problems
 
 pytestmark = pytest.mark.numeric
 
@@ -134,17 +128,6 @@ def check_curvature(found, every, terms, v):
     assert off <= most + 1e-12 * size * len(terms)
 
 
-@pytest.mark.filterwarnings("ignore:the order graph names labels")
-@pytest.mark.parametrize("terms", [TERMS["squared hinge"], TERMS["hinge"], TERMS["margin 0.7"]])
-@given(problem=problems())
-def test_stated_errors_hold_for_every_problem(terms, problem):
-    scores = problem.scores
-    if not np.abs(scores).max(initial=0.0) < 1e100:
-        scores = scores / np.abs(scores).max()
-    weight = problem.weight
-    check(terms, problem.y, problem.qid, problem.graph, weight, scores, problem.v)
-
-
 @pytest.mark.parametrize("kind", ["far", "offset", "tied", "outlier", "tiny", "float32"])
 @pytest.mark.parametrize("n_levels", [2, 5, 300])
 @pytest.mark.parametrize("name", TERMS)
@@ -184,14 +167,6 @@ def test_stated_errors_hold_where_cells_are_widened(name, size, monkeypatch):
     assert off <= found.gradient_error + rounding * np.abs(every.phi(1)).sum()
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e100])
-def test_stated_errors_hold_for_weights_of_any_size(size):
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, 200).astype(float)
-    weight = size * rng.uniform(0.5, 2.0, 200)
-    check(TERMS["squared hinge"], y, None, "chain", weight, rng.normal(size=200), np.ones(200))
-
-
 def test_the_stated_error_is_not_far_above_the_true_one():
     """It adds up the pairs in doubt; true errors cancel like the square root of their count."""
     values, slopes, in_doubt = [], [], []
@@ -215,24 +190,6 @@ def test_the_stated_error_is_not_far_above_the_true_one():
     assert min(slopes) >= 1.0
     assert np.median(values) <= 100.0
     assert np.median(slopes) <= 100.0
-
-
-@pytest.mark.parametrize(("power", "place"), [(2, 1.0), (1, 0.0)])
-def test_scores_at_the_ends_of_cells_attain_the_stated_error(power, place):
-    """Winners begin a cell, losers end one: no pair's excess is fitted worse."""
-    terms = ((1.0, power, 1.0),)
-    n_cells = 64.0 if power == 2 else 256.0
-    rng = np.random.default_rng(0)
-    y = np.arange(200) % 2 * 1.0
-    scores = (rng.integers(0, 100, 200) + (1.0 - y) * place * (1.0 - 2.0**-30)) / n_cells
-    scores[y > 0.0] += 1.0
-    levels = Levels.build(y)
-    found = cell_sum(levels, terms).at(scores)
-    exact = exact_sum(levels, terms).at(scores)
-    off = np.abs(found.gradient - exact.gradient).sum()
-    assert 0.98 * found.gradient_error <= off <= 1.0001 * found.gradient_error
-    if power == 2:
-        assert 0.98 * found.error <= abs(found.value - exact.value) <= found.error
 
 
 def test_curvatures_count_a_share_of_the_pairs_at_the_margin_without_bias():
@@ -323,28 +280,6 @@ def test_a_curvature_needs_no_gradient(n_levels, scale):
     assert np.array_equal(alone.diagonal(), wanted.diagonal())
 
 
-@pytest.mark.parametrize("n_levels", [3, 2000])
-def test_sharpened_sums_end_exact(n_levels):
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, n_levels, 2000).astype(float)
-    scores = rng.normal(size=2000)
-    levels = Levels.build(y)
-    terms = TERMS["squared hinge"]
-    found, exact = (
-        cell_sum(levels, terms),
-        exact_sum(levels, terms).at(scores),
-    )
-    errors = [found.at(scores).error]
-    while found.sharpen():
-        errors.append(found.at(scores).error)
-    assert errors[0] > 0.0
-    assert all(b <= 0.1 * a for a, b in pairwise(errors) if b > 1e-9 * exact.value)
-    assert errors[-1] == 0.0
-    last = found.at(scores)
-    assert last.value == exact.value
-    np.testing.assert_array_equal(last.gradient, exact.gradient)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
 def test_scores_that_no_grid_fits_are_summed_by_sorting(bad):
     y = np.arange(100.0) % 3
@@ -368,56 +303,6 @@ def test_planes_of_the_hinge_lie_below_it(seed, margin):
     value = exact_sum(levels, terms).at(there).value
     below = plane.value + plane.gradient @ (there - here)
     assert below <= value + 1e-12 * n * n
-
-
-@pytest.mark.parametrize("tol", [1e-3, 1e-10])
-@pytest.mark.parametrize("n_levels", [2, 400])
-def test_cutting_planes_by_cells_prove_the_gap_of_the_exact_sum(n_levels, tol):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 3))
-    z = X @ [1.0, -1.0, 0.5] + rng.normal(size=400)
-    y = np.digitize(z, np.quantile(z, np.linspace(0, 1, n_levels + 1)[1:-1])).astype(float)
-    found, exact = (
-        RankSVM(loss="hinge", C=0.1, tol=tol, pair_sum=name).fit(X, y)
-        for name in ("cells", "sorted")
-    )
-    best = exact.history_[-1].value
-    assert abs(found.history_[-1].value - best) <= 2.0 * tol * best
-    assert found.gap_ <= tol * best * (1.0 + tol)
-    # The last value is that of the exact sum at the weights found.
-    levels = Levels.build(y).reduced("rows")
-    value = 0.1 * exact_sum(levels, TERMS["hinge"]).at(X @ found.coef_).value
-    value += 0.5 * found.coef_ @ found.coef_
-    assert found.history_[-1].value == pytest.approx(value, rel=1e-12)
-    assert value - found.gap_ <= best * (1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("name", TERMS)
-def test_a_large_query_is_summed_by_cells(name):
-    margin_terms = TERMS[name]
-
-    class Loss:
-        family = PiecewisePolynomial(margin_terms)
-        smooth = all(power == 2 for _, power, _ in margin_terms)
-
-    levels = Levels.build(np.arange(50.0) % 3)
-    for pair_sum in ("auto", "cells"):
-        bound = bind(Loss(), levels, pair_sum=pair_sum)
-        assert bound.units
-        if not Loss.smooth:
-            with pytest.raises(PairrankError, match="no curvature"):
-                bound.at(np.arange(50.0)).curvature()
-
-
-@pytest.mark.parametrize("n_levels", [2, 5, 400])
-def test_a_fit_by_cells_ends_at_the_optimum_of_the_exact_sum(n_levels):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 3))
-    z = X @ [1.0, -1.0, 0.5] + rng.normal(size=400)
-    y = np.digitize(z, np.quantile(z, np.linspace(0, 1, n_levels + 1)[1:-1])).astype(float)
-    by_cells = RankSVM(tol=1e-10, pair_sum="cells").fit(X, y)
-    exact = RankSVM(tol=1e-10, pair_sum="sorted").fit(X, y)
-    np.testing.assert_allclose(by_cells.coef_, exact.coef_, rtol=1e-7)
 
 
 @pytest.mark.parametrize("place", [0, 17])

@@ -7,21 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loss_table import LOSSES, assert_within, pairs_of, random_problem
+from loss_table import LOSSES, assert_within, pairs_of, random_problem, with_events
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind, direct
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs
-from strategies import problems
+from strategies import problems, problems_with_roles
 from sum_table import ALGORITHMS, EVERY, assert_sums, double_loop, levels_of, sum_of
 
 pytestmark = pytest.mark.numeric
 
+any_problem = st.one_of(problems(), problems_with_roles())
 NOT_EXPONENTIAL = [each for each in EVERY if each[0] != "exponential"]
 
 
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
 @given(
-    problem=problems(),
+    problem=any_problem,
     reduction=st.sampled_from(("sum", "rows", "query")),
     eps=st.sampled_from((1e-3, 1e-6, 1e-10, 1e-13)),
 )
@@ -33,14 +34,15 @@ def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@given(problem=problems(), reduction=st.sampled_from(("sum", "rows")))
+@given(problem=any_problem, reduction=st.sampled_from(("sum", "rows")))
 def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
     levels = levels_of(problem, reduction)
     i, j = np.array(pairs_of(problem), int).reshape(-1, 2).T
     n_rows = problem.scores.size
     pairs = Pairs(i, j, n_rows=n_rows).bound(
-        n_rows, qid=problem.qid, sample_weight=problem.weight, reduction=reduction
-    )
+        n_rows, qid=problem.qid, sample_weight=problem.weight, winner_weight=problem.winner,
+        loser_weight=problem.loser, reduction=reduction,
+    )  # fmt: skip
     bound = bind(LOSSES[name].loss, pairs, eps=1e-3)
     assert bound.error == 0.0
     assert not bound.sharpen()
@@ -61,9 +63,11 @@ def test_tiles_of_any_size_add_up_to_the_same(tile, name, graph, monkeypatch):
 
 
 @pytest.mark.parametrize("n_levels", [3, 200])
+@pytest.mark.parametrize("roles", [False, True])
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
-def test_gradient_and_curvature_are_the_differences(name, algorithm, n_levels):
+def test_gradient_and_curvature_are_the_differences(name, algorithm, roles, n_levels):
     problem = random_problem(400, n_levels, queries=3)
+    problem = with_events(problem) if roles else problem
     bound = sum_of(name, algorithm, levels_of(problem, "rows"), 1e-12)
     # Short steps where the loss has pieces, so that few pairs change theirs; else long ones.
     step = 1e-4 if LOSSES[name].floor else 1e-6
@@ -202,10 +206,20 @@ def test_results_are_the_callers(name, algorithm):
     assert bound.at(problem.scores).value == found.value
 
 
+def test_large_weights_of_far_pairs_cost_light_ones_no_digits():
+    winner, loser = np.array([1.0, 1e-60, 1e60]), np.ones(3)
+    problem = random_problem(3, 3)._replace(y=np.arange(3.0), winner=winner, loser=loser)
+    bound = sum_of("squared_hinge", "sorted", levels_of(problem))
+    scores = np.array([5.0, 0.0, 9.0])
+    np.testing.assert_allclose(bound.at(scores).gradient, [1.2e-59, -1.2e-59, 0.0], rtol=1e-12)
+
+
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
 def test_labels_without_a_preference_sum_to_nothing(name, algorithm):
     for graph in ("full", "chain"):
         bound = sum_of(name, algorithm, Levels.build(np.zeros(4), graph=graph))
+        lost = Levels.build(np.arange(3.0), graph=graph, winner_weight=np.array([1.0, 0.0, 0.0]))
+        assert sum_of(name, algorithm, lost).at(np.arange(3.0)).value == 0.0
         found = bound.at(np.arange(4.0))
         assert found.value == bound.error == 0.0
         assert not found.gradient.any()
@@ -239,6 +253,8 @@ def test_too_many_pairs_for_the_direct_sum_are_refused_with_the_time(monkeypatch
     assert bind(LOSSES["no family"].loss, levels, pair_sum="direct").n_rows == 200_000
 
 
-def test_several_hinges_in_one_loss_are_not_sorted():
+def test_algorithms_that_do_not_sum_a_loss_are_refused():
+    with pytest.raises(PairrankError, match="sums erfc functions only"):
+        bind(LOSSES["logistic"].loss, Levels.build(np.arange(3.0)), pair_sum="beaulieu")
     with pytest.raises(PairrankError, match="sums the hinge and the squared hinge only"):
         bind(LOSSES["modified_huber"].loss, Levels.build(np.arange(3.0)), pair_sum="sorted")

@@ -1,20 +1,26 @@
-"""Sigmoidal pair sums: hundreds of rows, errors and sharpening, the choice query by query."""
+"""Sigmoidal sums: hundreds of rows, far weights, errors, and the choice query by query."""
+
+from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from definitions import Sums
 from loss_table import LOSSES as SUMMED
 from loss_table import assert_within, random_problem
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Raykar
-from pairrank.losses._phi import OfPhi
 from pairrank.pair_sums import bind
 from pairrank.pair_sums.sigmoid import KINDS, boxes_pay
-from pairrank.preferences import Levels, OrderGraph
-from strategies import Problem
+from pairrank.preferences import Levels
+from pairrank.preferences._codes import totals_around
+from strategies import Problem, problems
 from sum_table import EVERY as TABLE
-from sum_table import assert_sums, levels_of, scale_of_rows, sum_of
+from sum_table import assert_sums, double_loop, levels_of, scale_of_rows, sum_of
 
 pytestmark = pytest.mark.numeric
 
@@ -145,21 +151,6 @@ def test_products_of_many_far_logistic_pairs_stay_in_range(n_losers, n_winners, 
         assert_within(gradient, exact.gradient, rounding_of_gradients(rounding, exact))
 
 
-@pytest.mark.parametrize("far", [[], [1], [0, 2], [0, 1, 2]])
-def test_logistic_queries_of_near_and_far_scores_add_up(far):
-    """Queries whose scores spread beyond 170 are summed apart."""
-    problem = random_problem(600, 4)
-    qid = np.repeat(np.arange(3), 200)
-    scores = problem.scores * np.where(np.isin(qid, far), 300.0, 1.0)
-    problem = problem._replace(scores=scores, qid=qid)
-    levels = levels_of(problem)
-    exact = all_pairs(problem, levels, "logistic")
-    value, gradient = bind(Logistic(), levels, pair_sum="direct").at(scores)[:2]
-    rounding = rounding_of_pairs(np.ptp(scores))
-    assert abs(value - exact.value) <= rounding * exact.pair_weight
-    assert_within(gradient, exact.gradient, rounding_of_gradients(rounding, exact))
-
-
 @pytest.mark.parametrize("route", ["auto", "boxes", "beaulieu"])
 def test_raykar_sharpens_both_its_sums(route):
     problem = random_problem(3000, 3)
@@ -191,22 +182,6 @@ def test_an_exact_sum_cannot_be_sharpened():
     assert not bind(Raykar(), levels_of(problem), pair_sum="direct").sharpen()
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_edges_of_a_query_may_come_in_any_order_of_their_losers(loss):
-    """The sums of losers are collected over several edges before they are added."""
-    generator = np.random.default_rng(6)
-    y = np.repeat(np.arange(12), generator.integers(13, 25, 12)) * 1.0
-    graph = OrderGraph([(8, 9), (1, 10), (7, 11), (0, 11), (3, 8), (2, 10)])
-    levels = Levels.build(y, graph=graph)
-    scores = generator.normal(size=y.size)
-    found = bind(LOSSES[loss], levels, pair_sum="direct").at(scores)
-    wanted = bind(OfPhi(LOSSES[loss]), levels).at(scores)
-    # A row has at most 50 pairs, each with a share of at most 1, known to some ulps.
-    rounding = 50.0 * 50.0 * np.finfo(float).eps
-    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=0, atol=rounding)
-    assert abs(found.value - wanted.value) <= rounding * y.size
-
-
 @pytest.mark.parametrize("loss", ["logistic", "probit"])
 @pytest.mark.parametrize("n_queries", [1, 2])
 @pytest.mark.parametrize("far", [np.nan, np.inf, -1e306])
@@ -222,3 +197,57 @@ def test_box_sums_find_scores_out_of_range_themselves(loss, n_queries, far):
     assert np.isnan(gradient).all()
     with pytest.raises(PairrankError, match="scale the features down"):
         bound.at(scores).curvature()
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm"), [e for e in TABLE if e[0] in ("logistic", "probit")]
+)
+@given(problem=problems(graphs=("full",)), seed=st.integers(0, 2**32 - 1))
+def test_weights_of_every_size_are_carried(name, algorithm, problem, seed):
+    """The heaviest rows may outweigh the others by 1e100: errors are of the others' weight."""
+    exponents = np.random.default_rng(seed).integers(-50, 51, problem.y.size)
+    problem = problem._replace(weight=10.0**exponents, v=np.sin(np.arange(problem.y.size)))
+    levels = levels_of(problem)
+    found = sum_of(name, algorithm, levels).at(problem.scores)
+    wanted = double_loop(problem, SUMMED[name].definition, levels)
+    size = wanted.pair_weight + wanted.value
+    assert_within(found.value, wanted.value, 1e-6 * wanted.pair_weight + 1e-14 * size)
+    rounding = 2e-14 if algorithm in ("beaulieu", "series") else 1e-14
+    assert_within(found.gradient, wanted.gradient, (1e-6 + rounding) * wanted.row_weight)
+
+
+@pytest.mark.parametrize("n_levels", [2, 6, 900])
+@pytest.mark.parametrize("far", [1e3, 1e8, 1e150, 1e300])
+def test_an_outlier_costs_the_others_no_digits(n_levels, far):
+    problem = random_problem(1200, n_levels)
+    levels, scores = levels_of(problem), problem.scores.copy()
+    bound = sum_of("logistic", "boxes", levels, 1e-12)
+    best = int(levels.row_of[-1])
+    scores[best] = 100.0
+    wanted = bound.at(scores)
+    scores[best] = far
+    found = bound.at(scores)
+    assert found.value == pytest.approx(wanted.value, rel=1e-10)
+    np.testing.assert_allclose(found.gradient, wanted.gradient, atol=1e-11 * levels.n_rows)
+
+
+@pytest.mark.parametrize("heaviest", [0, 1, 3])
+def test_a_level_of_nearly_all_the_weight_costs_a_series_no_digits(heaviest):
+    generator = np.random.default_rng(1)
+    y = np.repeat(np.arange(4.0), 100)
+    weight = np.where(y == heaviest, 1e60, generator.random(400) + 0.5)
+    levels, scores = Levels.build(y, sample_weight=weight), generator.normal(size=400)
+    found, wanted = (
+        sum_of("probit", name, levels, 1e-12).at(scores).gradient for name in ("series", "direct")
+    )
+    size = weight * [weight[y != level].sum() for level in y]
+    assert_within(found, wanted, (1e-12 + 2e-14) * size)
+
+
+def test_sums_of_unequal_weights_lose_no_digits():
+    """Of as many levels as rows: one sum after another would lose a part of 1e-13."""
+    totals = 10.0 ** np.random.default_rng(0).uniform(-10, 10, 300_000)
+    below, above = totals_around(totals, np.array([0, totals.size]))
+    for at in (1, 2, 1000, 150_000, 299_998):
+        assert below[at] == pytest.approx(math.fsum(totals[:at]), rel=1e-14)
+        assert above[at] == pytest.approx(math.fsum(totals[at + 1 :]), rel=1e-14)

@@ -119,11 +119,6 @@ def test_the_incidences_are_the_sum_over_every_comparison(drawn):
         np.testing.assert_allclose(primal_matrix(of_rows, scaled), expected, rtol=1e-9, atol=1e-12)
 
 
-@given(problems(graphs=("full",)))
-def test_differences_are_counted(problem):
-    assert bound_differences(problem).n_pairs == len(listed_differences(problem))
-
-
 def test_a_large_offset_of_labels_and_scores_costs_no_digits():
     generator = np.random.default_rng(0)
     y, scores = generator.integers(0, 5, 4000) * 0.25, generator.integers(0, 64, 4000) / 64
@@ -146,17 +141,6 @@ def test_rows_that_weigh_nothing_do_not_bring_an_offset_back(one_query, far):
         values = generator.integers(0, 64, 70) / 64
         shifted = differences.centred(values + np.repeat([1e7, far], 35))
         np.testing.assert_allclose(shifted[:35], values[:35] - values[:35].mean(), atol=1e-14)
-
-
-def test_pairs_scaled_as_queries_are_cost_what_differences_cost():
-    generator = np.random.default_rng(0)
-    y, scores, qid = generator.normal(size=30), generator.normal(size=30), np.arange(30) % 4
-    i, j = np.nonzero((qid[:, None] == qid) & ~np.eye(30, dtype=bool))
-    weight = 0.5 / np.bincount(qid)[qid[i]]
-    by_pairs = bind(Square(), Pairs(i, j, weight, y[i] - y[j])).at(scores)
-    by_rows = bind(Square(), Differences.build(y, qid)).at(scores)
-    assert by_pairs[0] == pytest.approx(by_rows[0])
-    np.testing.assert_allclose(by_pairs[1], by_rows[1])
 
 
 @pytest.mark.parametrize("block", [3, 1 << 21])

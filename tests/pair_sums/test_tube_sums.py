@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from pairrank import Pairs
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Square, Tube
-from pairrank.metrics import m1d
+from pairrank.losses import Tube
 from pairrank.pair_sums import bind, cells
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Differences, Levels
@@ -193,50 +192,6 @@ def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
         check(tube, bind(tube, each), listed, problem.scores, problem.v)
 
 
-@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
-def test_queries_of_every_size_agree_with_the_definition(tube):
-    generator = np.random.default_rng(0)
-    small = sorted_sums.ROWS_PER_LEVEL
-    sizes = [*range(12), small - 1, small, small + 1, 3 * small]
-    n_rows = sum(sizes)
-    y, scores, v = generator.normal(size=(3, n_rows))
-    qid = generator.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    for weight in (None, np.floor(5.0 * generator.random(n_rows))):
-        listed = listed_differences(y, qid, weight, scores)
-        pair_sum = bind(tube, Differences.build(y, qid, sample_weight=weight))
-        check(tube, pair_sum, listed, scores, v)
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_gradient_and_products_are_the_derivatives(n):
-    generator = np.random.default_rng(1)
-    y, scores, v = generator.normal(size=(3, 300))
-    pair_sum = bind(Tube(0.3, n), Differences.build(y, np.arange(300) % 3))
-    # Half the distance of the nearest pair to its kink: both ends of a step see the same pieces.
-    miss = np.sort((y - scores).reshape(100, 3), axis=0)
-    gaps = np.abs(np.abs(miss[:, None] - miss) - 0.3)
-    step = 0.2 * gaps.min() / np.abs(v).max()
-    above, below = (pair_sum.at(scores + h * v) for h in (step, -step))
-    gradient = pair_sum.at(scores)[1]
-    assert (above[0] - below[0]) / (2 * step) == pytest.approx(gradient @ v, rel=1e-6)
-    if n == 2:
-        product = pair_sum.at(scores).curvature().matvec(v)
-        np.testing.assert_allclose((above[1] - below[1]) / (2 * step), product, atol=1e-6)
-
-
-def test_without_a_tube_it_is_the_square_and_the_mean_absolute_difference():
-    generator = np.random.default_rng(0)
-    y, scores, weight = generator.normal(size=(3, 200)) ** 2
-    qid = generator.integers(0, 5, 200)
-    differences = Differences.build(y, qid, sample_weight=weight)
-    square, slope = bind(Square(), differences).at(scores)[:2]
-    value, gradient = bind(Tube(0.0, 2), differences).at(scores)[:2]
-    assert value == pytest.approx(square, rel=1e-13)
-    np.testing.assert_allclose(gradient, slope, atol=1e-13)
-    value = bind(Tube(0.0, 1), Differences.build(y)).at(scores)[0]
-    assert 2.0 * value / 200 == pytest.approx(m1d(y, scores), rel=1e-13)
-
-
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("one_query", [True, False])
 def test_a_large_offset_of_labels_and_scores_costs_no_digits(n, one_query):
@@ -287,22 +242,6 @@ def test_equal_residuals_have_no_gradient():
     # A difference that is off by exactly epsilon is inside the tube.
     at_kink = bind(Tube(0.5, 1), Differences.build(np.array([0.0, 0.5])))
     assert not at_kink.at(np.zeros(2))[1].any()
-
-
-@pytest.mark.parametrize("equal", [False, True])
-def test_row_weights_scale_a_query_as_the_papers_do(equal):
-    generator = np.random.default_rng(0)
-    y, scores = generator.normal(size=(2, 30))
-    qid, C = np.arange(30) % 4, 7.0
-    weight = np.ones(30) if equal else generator.exponential(size=30)
-    share = weight * 2.0 * C / np.bincount(qid, weight)[qid]
-    found = bind(Tube(0.1), Differences.build(y, qid, sample_weight=share))
-    listed = listed_differences(y, qid, weight, scores)
-    weighed = C * weight[listed.i] * weight[listed.j]
-    weighed /= np.bincount(qid, weight)[qid[listed.i]] ** 2
-    costs = Tube(0.1).phi(scores[listed.i] - scores[listed.j], listed.wanted)
-    assert found.at(scores)[0] == pytest.approx((weighed * costs).sum(), rel=1e-13)
-    assert (found.levels.weight is None) == equal
 
 
 @pytest.mark.parametrize("many", [False, True])

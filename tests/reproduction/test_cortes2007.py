@@ -33,16 +33,6 @@ def test_a_method_of_the_papers_is_judged_after_its_choice(method):
     assert found["chosen"]
 
 
-def test_the_same_seed_gives_the_same_figures():
-    config = {"method": judging.RIDGE, **SMALL}
-    assert judging.judge(**config) == judging.judge(**config)
-
-
-def test_one_score_for_all_orders_no_pair():
-    config = {"method": judging.CONSTANT, **SMALL}
-    assert judging.judge(**config)["misranking"] == [1.0]
-
-
 def test_books_have_a_value_per_reviewer():
     rule = {"min_user_ratings": 5, "min_item_ratings": 3}
     found = judging.books(dataset=judging.GENERATED, method=judging.CONSTANT, rule=rule)

@@ -32,13 +32,6 @@ def test_every_row_is_tested_once_and_never_trained_on_then():
     assert (tested == 1).all()
 
 
-def test_columns_that_do_not_vary_stay_finite():
-    rows = fung2006.Rows(np.array([[1.0, 2.0], [1.0, 4.0]]), np.array([0.0, 1.0]))
-    train, test = fung2006.standardized(rows, rows)
-    np.testing.assert_array_equal(train.X, [[0.0, -1.0], [0.0, 1.0]])
-    np.testing.assert_array_equal(test.X, train.X)
-
-
 def test_the_strength_is_chosen_on_rows_that_were_held_out():
     made = []
 
@@ -69,15 +62,3 @@ def test_chain_beside_full_is_judged_by_the_mean_difference():
     assert not check(of_figure(worse)).holds
     with pytest.raises(NotRun):
         check(of_figure({(row, chain): {"wmw": [0.8]}}))
-
-
-def test_only_rivals_beyond_their_limits_leave_the_hull_alone():
-    check = fung2006.STUDY.claims[4].check
-    row = "4 CA Housing"
-    ended = {"wmw": [0.9], "seconds": [1.0]}
-    found = {(row, fung2006.CHAIN): ended, (row, fung2006.FULL): ended}
-    beyond = {(row, fung2006.SVM): "memory", (row, fung2006.GP): "time"}
-    assert check(of_figure(found | beyond)).holds
-    assert not check(of_figure(found | beyond | {(row, fung2006.GP): ended})).holds
-    with pytest.raises(NotRun):
-        check(of_figure(found))

@@ -3,10 +3,10 @@
 import pytest
 
 from reproduction import __main__ as command
-from reproduction.page import compared, grid, write_page
+from reproduction.page import compared, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.pictures import draw_pictures
-from reproduction.study import NotRun, Printed, Quantity
+from reproduction.study import NotRun, Printed
 from reproduction_cells import cell, one_study
 
 PICTURES = command.ROOT / "reproduction" / "pictures"
@@ -78,13 +78,6 @@ def test_what_cannot_be_compared_has_a_note_and_no_mark():
     assert lines_of(study) == ["| a | 97.500 ± 0.707 [1]<br>_1.000_ |"]
 
 
-def test_text_and_nan_agree_with_nothing():
-    quantity = Quantity("number", "", tolerance=1.0)
-    assert quantity.agrees(record_of([None]), Printed(1.0)) is False
-    assert quantity.agrees({"values": {"number": "text"}}, Printed(1.0)) is None
-    assert quantity.agrees({"values": {}}, Printed(1.0)) is None
-
-
 @pytest.mark.parametrize(
     ("record", "verdict"),
     [(None, "not run"), (record_of(), "holds"), (record_of([0.0]), "does not hold")],
@@ -104,13 +97,6 @@ def test_what_was_not_run_is_refused_and_left_out():
         study.pairs("1", "x", "x", "number")
     assert study.status("1", "no", "cell") == "not run"
     assert "Not run." in write_page([study], set())
-
-
-def test_rows_without_a_record_are_left_out():
-    cells = [cell("a", "x"), cell("a", "y", config={"n": 1}), cell("b", "y", config={"n": 2})]
-    study = one_study(*cells)
-    study.records[cells[0].key] = record_of()
-    assert grid(study, study.tables[0]).rows == [["", "x", "y"], ["a", "97.500 ± 0.707", "–"]]
 
 
 def test_the_committed_page_is_made_from_the_committed_results():
@@ -135,12 +121,6 @@ def test_the_command_writes_page_and_pictures(tmp_path, capsys):
     assert "15 cells to run" in shown
     assert "15 cells did not fit into the hours" in shown
     assert "Not run." in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
-
-
-def test_kept_cells_are_shown_in_full(capsys):
-    assert command.main(["--paper", "raykar2007", "--table", "fig1d", "--show"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
-    assert len(lines) == 15
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The hull's objective and its interior points: products, Newton's system, bounds, statuses."""
+"""Interior points of the hull: products, the Newton system, statuses."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
-from pairrank.compiled import limit_rows as passes
 from pairrank.objective import HullObjective, hull_objective
-from pairrank.objective.limit_rows import LimitRows, newton_system, preconditioner
+from pairrank.objective.limit_rows import LimitRows, newton_system
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import minimize_with_limits
 from pairrank.solvers.limits import LimitRun
@@ -87,23 +85,6 @@ def test_products_equal_those_of_the_rows(problem):
         assert totals[side, group] == pytest.approx(sides[side, inside].sum())
 
 
-@pytest.mark.parametrize("n_features", [3, 100])
-@pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_offsets_bring_the_scores_back(offset, n_features):
-    by_query = offset * np.random.default_rng(2).normal(size=(4, n_features))
-    levels = make_levels()
-    X = np.random.default_rng(0).normal(size=(90, n_features))
-    of_query = np.repeat(np.arange(4), np.diff(levels.query_start))
-    X[levels.row_of] += by_query[of_query]
-    objective = HullObjective(X, levels, 0.5)
-    w = np.random.default_rng(1).normal(size=objective.n_features)
-    raw = X[objective.row_of] @ objective.coefficients(w)
-    scores = objective.scores(w)
-    back = scores + objective.offsets(w)[group_of(objective)]
-    np.testing.assert_allclose(back, raw, rtol=1e-5, atol=1e-5)
-    assert np.abs(scores).max() < 1e3
-
-
 @pytest.mark.parametrize("graph", ["chain", "full", "odd"])
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -152,118 +133,6 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
     np.testing.assert_allclose(limits.ravel(), expected[3:], rtol=tolerance, atol=tolerance)
 
 
-def pair_of(rows, line):
-    """Return a line of the passes' state for both limits, (2, n_rows)."""
-    return rows.state[line : line + 2].copy()
-
-
-def set_pair(rows, line, values):
-    for side in (0, 1):
-        rows.state[line + side] = values[side]
-
-
-@pytest.mark.parametrize("graph", ["chain", "full"])
-@pytest.mark.parametrize("margins_grow", [False, True])
-@pytest.mark.parametrize(("n_rows", "piece_rows"), [(90, 17), (768, 170)])
-def test_rows_move_as_newton_s_equations_say(graph, margins_grow, n_rows, piece_rows, monkeypatch):
-    monkeypatch.setattr(hull_objective, "_PIECE_ROWS", piece_rows)
-    objective, _ = make_objective(graph=graph, n_rows=n_rows)
-    rng = np.random.default_rng(4)
-    rows, groups = LimitRows(objective), group_of(objective)
-    has = objective.by_row(objective.bounded)
-    start = pair_of(rows, passes.MULTIPLIERS)
-    multipliers_now = start * (rng.random(has.shape) + 0.5)
-    margins_now = np.where(has, rng.random(has.shape) + 0.5, 1.0)
-    set_pair(rows, passes.MULTIPLIERS, multipliers_now)
-    set_pair(rows, passes.MARGINS, margins_now)
-    weights, limits = rng.normal(size=3), rng.normal(size=(2, objective.n_groups))
-    if margins_grow:
-        weights, limits = 0.1 * weights, limits + np.array([[-9.0], [9.0]])
-    scores, limit = objective.scores(weights), limits[:, groups]
-    crossing = np.stack((limit[0] - scores, scores - limit[1]))
-    np.testing.assert_allclose(start, 4.0 * has / has.sum(axis=0) * objective.cost)
-    stiffness, coupled = multipliers_now / margins_now, np.zeros((3, objective.n_groups))
-    inverse = 1.0 / (2 * objective.cost + stiffness.sum(axis=0))
-    sides, cross = 2 * objective.cost * inverse * stiffness, inverse * stiffness.prod(axis=0)
-    for piece in objective.pieces:
-        found = rows._couple(piece, coupled)
-        np.testing.assert_allclose(found, (sides + 2 * cross)[:, piece.rows])
-    np.testing.assert_allclose(coupled, objective.by_group(np.stack((*sides, cross))), atol=1e-12)
-
-    def solved(asked, crossing):
-        """Return multipliers' and margins' changes row by row, from the four equations."""
-        multipliers, margins = np.zeros_like(asked), np.zeros_like(asked)
-        for row, (u, v) in enumerate(has.T):
-            stiff = np.diag(stiffness[:, row])
-            sides = np.flatnonzero([u, v])
-            share = np.full((sides.size, sides.size), 0.5 / objective.cost[row])
-            inner = np.eye(sides.size) + stiff[np.ix_(sides, sides)] @ share
-            right = asked[sides, row] + stiff[np.ix_(sides, sides)] @ crossing[sides, row]
-            multipliers[sides, row] = np.linalg.solve(inner, right)
-            margins[sides, row] = share @ multipliers[sides, row] - crossing[sides, row]
-        return multipliers, margins
-
-    gradient, totals = rows.known(None)
-    multipliers, margins = solved(-multipliers_now, 0 * crossing)
-    np.testing.assert_allclose(gradient, objective.transposed(multipliers[1] - multipliers[0]))
-    np.testing.assert_allclose(totals, objective.by_group(multipliers), atol=1e-12)
-    steepest, products = rows.step(weights, limits)
-    multipliers, margins = solved(-multipliers_now, crossing)
-    falls = np.concatenate(
-        (multipliers[has] / multipliers_now[has], margins[has] / margins_now[has])
-    )
-    assert steepest == pytest.approx(np.min(falls))
-    assert products == pytest.approx((multipliers * margins).sum())
-    after = (multipliers_now + 0.3 * multipliers) * (margins_now + 0.3 * margins)
-    assert after.sum() == pytest.approx(
-        0.7 * (multipliers_now * margins_now).sum() + 0.09 * products
-    )
-
-    asked = (0.1 * start - multipliers * margins) / margins_now - multipliers_now
-    rows.known(0.1)
-    steepest = rows.step(weights, limits)[0]
-    multipliers, margins = solved(asked, crossing)
-    np.testing.assert_allclose(pair_of(rows, passes.MULTIPLIER_STEPS), multipliers, atol=1e-12)
-    np.testing.assert_allclose(pair_of(rows, passes.MARGIN_STEPS), margins, atol=1e-12)
-    falls = np.concatenate(
-        (multipliers[has] / multipliers_now[has], margins[has] / margins_now[has])
-    )
-    assert steepest == pytest.approx(np.min(falls))
-
-    sums = rows.move(0.25, weights, limits)
-    moved, apart = multipliers_now + 0.25 * multipliers, margins_now + 0.25 * margins
-    np.testing.assert_allclose(pair_of(rows, passes.MULTIPLIERS), moved, atol=1e-12)
-    np.testing.assert_allclose(pair_of(rows, passes.MARGINS), apart, atol=1e-12)
-    slack = np.where(has, crossing, 0.0).max(axis=0, initial=0.0)
-    assert sums.cost == pytest.approx(objective.cost @ slack**2)
-    assert sums.products == pytest.approx((moved * apart).sum())
-    np.testing.assert_allclose(sums.totals, objective.by_group(moved))
-    np.testing.assert_allclose(sums.gradient, objective.transposed(moved[1] - moved[0]))
-    shares = rng.random((2, objective.n_groups))
-    gradient, squares = rows.scaled(shares)
-    part = shares[:, groups] * moved
-    np.testing.assert_allclose(gradient, objective.transposed(part[1] - part[0]))
-    assert squares == pytest.approx((part.sum(axis=0) ** 2 / (4 * objective.cost)).sum())
-    np.testing.assert_array_equal(rows.state[passes.COST], objective.cost)
-
-
-@pytest.mark.parametrize("nu", [1e-2, 1.0, 1e2])
-def test_value_and_bound_close_in_on_the_optimum(nu):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(80, 3))
-    y = np.digitize(X[:, 0] + rng.normal(size=80), [-0.5, 0.5]).astype(float)
-    reference = hull_by_clarabel(X, y, nu, [(0, 1), (1, 2)]).value
-    objective = HullObjective(X, Levels.build(y, graph="chain"), nu)
-    solution = minimize_with_limits(LimitRows(objective), tol=1e-9, max_iter=100)
-    assert solution.status is Status.CONVERGED
-    values, bounds = np.array([(step.value, step.lower_bound) for step in solution.history]).T
-    assert (values >= reference * (1 - 1e-8)).all()
-    assert (bounds <= reference * (1 + 1e-8)).all()
-    assert values[-1] - bounds[-1] <= 1e-9 * values[-1]
-    apart = solution.limits[0, 1:] - solution.limits[1, :-1]
-    assert (apart >= 1 - 1e-12).all()
-
-
 def test_conjugate_gradients_and_matrices_end_at_one_optimum():
     objective, _ = make_objective(n_features=20)
     direct = minimize_with_limits(LimitRows(objective), tol=1e-8, max_iter=100)
@@ -271,19 +140,6 @@ def test_conjugate_gradients_and_matrices_end_at_one_optimum():
     iterated = minimize_with_limits(LimitRows(objective), tol=1e-8, max_iter=100)
     assert iterated.status is Status.CONVERGED
     np.testing.assert_allclose(iterated.coef, direct.coef, atol=1e-4)
-
-
-@pytest.mark.parametrize("heavy", [0, 5, 90])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_the_preconditioner_is_exact_where_every_row_is_heavy(heavy, form):
-    objective, _ = make_objective(form, n_features=30)
-    values = np.full(objective.n_rows, 1e-9)
-    values[:heavy] = 1e3 * objective.cost[:heavy]
-    precondition = preconditioner(objective, values)
-    rows = np.column_stack([objective.scores(one) for one in np.eye(30)])
-    matrix = np.eye(30) + rows.T @ (values[:, None] * rows)
-    vector = np.random.default_rng(0).normal(size=30)
-    np.testing.assert_allclose(matrix @ precondition(vector), vector, atol=1e-4)
 
 
 def test_how_it_ends_is_told():

@@ -67,13 +67,6 @@ def test_it_needs_as_many_steps_as_there_are_distinct_eigenvalues():
     assert found.n_iter == 3
 
 
-def test_it_tends_to_the_least_solution_of_a_singular_system(system):
-    A, b = system
-    wide = np.hstack((A[:, :5], A[:, :5], np.zeros((40, 2))))
-    found = LinearCG()(Quadratic(wide, b), np.zeros(12), tol=1e-12, max_iter=100)
-    np.testing.assert_allclose(found.coef, np.linalg.pinv(wide) @ b, atol=1e-10)
-
-
 def test_every_iterate_is_shown_with_its_value_and_its_gradient(system):
     A, b = system
     objective, seen = Quadratic(A, b, 0.3), []
@@ -87,16 +80,6 @@ def test_every_iterate_is_shown_with_its_value_and_its_gradient(system):
     assert all(np.diff([step.value for step in seen]) < 0)
     assert all(step.coef is None for step in found.history)
     np.testing.assert_array_equal(seen[-1].coef, found.coef)
-
-
-def test_the_last_value_is_the_objective_s_own_not_what_is_left_of_the_first():
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(200, 3))
-    b = 1e7 * A @ [1.0, -2.0, 0.3] + rng.normal(size=200)
-    found = LinearCG()(Quadratic(A, b), np.zeros(3), tol=1e-9, max_iter=50)
-    assert found.status is Status.CONVERGED
-    assert found.history[-1].value == pytest.approx(0.5 * np.sum((A @ found.coef - b) ** 2))
-    assert len(found.history) == found.n_iter + 1
 
 
 def test_an_interrupt_between_a_step_and_its_report_leaves_as_many_steps_as_were_told(system):
@@ -124,15 +107,6 @@ def test_an_interrupt_between_a_step_and_its_report_leaves_as_many_steps_as_were
     assert (found.n_iter, len(found.history)) == (2, 3)
 
 
-def test_a_start_is_gone_on_from(system):
-    A, b = system
-    whole = LinearCG()(Quadratic(A, b, 0.3), np.zeros(12), tol=1e-10, max_iter=200)
-    again = LinearCG()(Quadratic(A, b, 0.3), whole.coef, tol=1e-9, max_iter=200)
-    assert (again.status, again.n_iter) == (Status.CONVERGED, 0)
-    near = LinearCG()(Quadratic(A, b, 0.3), whole.coef + 1e-3, tol=1e-10, max_iter=200)
-    np.testing.assert_allclose(near.coef, whole.coef, rtol=1e-8)
-
-
 def test_it_stops_at_max_iter_and_where_the_callback_says(system):
     found = LinearCG()(Quadratic(*system), np.zeros(12), tol=1e-12, max_iter=3)
     assert (found.status, found.n_iter, len(found.history)) == (Status.MAX_ITER, 3, 4)
@@ -140,18 +114,6 @@ def test_it_stops_at_max_iter_and_where_the_callback_says(system):
         Quadratic(*system), np.zeros(12), tol=0, max_iter=9, callback=lambda step: step.n_iter == 2
     )
     assert (found.status, found.n_iter) == (Status.STOPPED, 2)
-
-
-def test_an_interrupt_leaves_the_best_iterate(system):
-    def interrupt(step):
-        if step.n_iter == 4:
-            raise KeyboardInterrupt
-
-    solver = LinearCG()
-    found = solver(Quadratic(*system), np.zeros(12), tol=1e-12, max_iter=50, callback=interrupt)
-    fourth = solver(Quadratic(*system), np.zeros(12), tol=1e-12, max_iter=4)
-    assert found.status is Status.INTERRUPTED
-    np.testing.assert_array_equal(found.coef, fourth.coef)
 
 
 def test_what_the_recursion_believes_is_confirmed_by_the_gradient():
@@ -172,14 +134,6 @@ def test_an_overflow_is_a_status(system):
     assert found.status is Status.OVERFLOW
     found = Direct(lambda v: v)(Quadratic(1e150 * A, 1e150 * b), np.zeros(12), tol=0, max_iter=9)
     assert found.status is Status.OVERFLOW
-
-
-def test_nothing_to_learn_is_the_answer_zero(system):
-    A, _ = system
-    for solver in (LinearCG(), Direct(lambda v: v)):
-        found = solver(Quadratic(A, np.zeros(40), 1.0), np.zeros(12), tol=1e-3, max_iter=9)
-        assert (found.status, found.n_iter) == (Status.CONVERGED, 0)
-        assert not found.coef.any()
 
 
 def differences_of(n_rows, rng):

@@ -103,14 +103,6 @@ def test_an_interrupted_run_returns_the_best_weights(objective, optimum):
     np.testing.assert_array_equal(found.coef, optimum * 1.1)
 
 
-def test_a_callback_stops_the_run(objective, optimum):
-    found = along(approach(optimum, 0.5))(
-        objective, np.zeros(7), tol=1e-9, max_iter=50, callback=lambda step: step.n_iter == 3
-    )
-    assert found.status is Status.STOPPED
-    assert found.n_iter == 3
-
-
 class Noisy(Smooth):
     """Values are too high by an error that `sharpen` removes."""
 

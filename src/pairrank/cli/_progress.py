@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
@@ -16,20 +17,22 @@ if TYPE_CHECKING:
     from pairrank.blocks.local_passes import Reading
 
 _PER_SECOND = 4
+_COMPILING = "(compiles for this machine, once)"
 
 
 class Progress:
     """A line on standard error that says what is done, with new seconds all the time.
 
     It is shown on a terminal only, unless quiet, and removed at the end. It is a callback of
-    solvers; elsewhere than on a terminal each of their iterations is a line that stays.
+    solvers; elsewhere than on a terminal each of their iterations is a line that stays. The line
+    says so when functions had to be compiled.
     """
 
     def __init__(self, doing: str = "fitting", *, quiet: bool) -> None:
         self.console = Console(stderr=True, quiet=quiet)
         self.is_shown = self.console.is_terminal and not quiet
         self._doing, self._done, self._pass = doing, "", ""
-        self._start = time.monotonic()
+        self._start, self._n_compiled = time.monotonic(), n_compiled()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -51,7 +54,8 @@ class Progress:
     def text(self) -> str:
         """The line now."""
         seconds = f"{time.monotonic() - self._start:.0f} s"
-        return "  ".join(filter(None, (self._doing, self._done, self._pass, seconds)))
+        compiling = _COMPILING if n_compiled() > self._n_compiled else ""
+        return "  ".join(filter(None, (self._doing, self._done, self._pass, seconds, compiling)))
 
     def keep(self, message: str) -> None:
         """Print a line that stays."""
@@ -100,3 +104,9 @@ def gap_of(step: Any) -> float:
     if hasattr(step, "lower_bound"):
         return float(step.value - step.lower_bound)
     return float(step.gap)
+
+
+def n_compiled() -> int:
+    """Return how many functions this process has compiled; 0 where none was needed yet."""
+    count = getattr(sys.modules.get("pairrank.compiled._jit"), "n_compiled", None)
+    return 0 if count is None else int(count())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,51 +38,6 @@ def lane_by_lane(row, w):
     while lanes.size > 1:
         lanes = lanes[: lanes.size // 2] + lanes[lanes.size // 2 :]
     return lanes[0]
-
-
-def four_lanes(data, w):
-    """Add up the entries of a sparse row in four lanes; those left over go to the first."""
-    lanes, whole = np.zeros(4), data.size // 4 * 4
-    for k in range(data.size):
-        lanes[k % 4 if k < whole else 0] += np.float64(data[k]) * w[k]
-    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n_features", [1, 7, 8, 9, 16, 20, 25, 33, 41, 2051])
-def test_a_product_is_summed_in_eight_lanes(n_features, dtype):
-    X, w = rows_of(9, n_features, dtype=dtype), rows_of(n_features, 1, seed=1)[:, 0]
-    expected = [lane_by_lane(row, w) for row in X]
-    for name in FORMS.keys() - {"CSR"}:
-        np.testing.assert_array_equal(Design(FORMS[name](X)).scores(w), expected, err_msg=name)
-
-
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_the_stored_entries_of_a_row_are_summed_in_four_lanes(dtype, index):
-    X = few_entries(60, 70).astype(dtype)
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    w = rows_of(70, 1, seed=1)[:, 0]
-    rows = [slice(*ends) for ends in itertools.pairwise(X.indptr)]
-    expected = [four_lanes(X.data[row], w[X.indices[row]]) for row in rows]
-    np.testing.assert_array_equal(Design(X).scores(w), expected)
-
-
-def few_entries(n_rows, n_features):
-    rng = np.random.default_rng(0)
-    return sparse.random_array(
-        (n_rows, n_features), density=0.2, format="csr", rng=rng, data_sampler=rng.normal
-    )
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_weighted_sparse_rows_are_added_one_after_another(dtype):
-    X, values = few_entries(60, 70).astype(dtype), rows_of(60, 1, seed=1)[:, 0]
-    expected = np.zeros(70)
-    for row, value in enumerate(values):
-        for at in range(X.indptr[row], X.indptr[row + 1]):
-            expected[X.indices[at]] += np.float64(X.data[at]) * value
-    np.testing.assert_array_equal(Design(X).transposed(values), expected)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import linalg, sparse
+from scipy import sparse
 
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import SquaredHinge
@@ -49,21 +49,6 @@ def test_differences_within_queries_are_kept_to_the_bit(dtype, rows):
                 gaps = (near[kept] - near[kept][:1]).astype(float)
                 np.testing.assert_array_equal(gaps, (far[kept] - far[kept][:1]).astype(float))
                 assert np.abs(near[kept]).max() < 20
-
-
-def test_a_hessian_without_a_factorisation_gives_way_to_every_pair(rows, monkeypatch):
-    def fail(matrix, **options):
-        raise linalg.LinAlgError
-
-    monkeypatch.setattr(linalg, "cho_factor", fail)
-    X, y, qid = rows
-    levels = Levels.build(y, qid)
-    problem = Problem(sparse.csr_array(X), levels, SquaredHinge(), penalty=1e-30)
-    model = SampledModel(problem, 300, np.random.default_rng(0))
-    w = np.zeros(4)
-    assert model.hessian(w, np.zeros(300)) is None
-    assert model.inverse(w, np.zeros(300)) is None
-    assert not model.refine()
 
 
 def test_a_sampled_hessian_does_not_depend_on_offsets(rows):

@@ -37,22 +37,7 @@ def assert_proportional(index, weights, seed=0):
     assert chisquare(seen, N_DRAWS * share / share.sum()).pvalue > LEAST_P
 
 
-@pytest.mark.parametrize(
-    "graph",
-    ["full", "chain", OrderGraph([(0.0, 2.0), (1.0, 2.0), (0.0, 3.0)])],
-    ids=["full", "chain", "edges"],
-)
-@pytest.mark.parametrize("queries", [1, 4])
-def test_pairs_are_drawn_uniformly(graph, queries):
-    rng = np.random.default_rng(queries)
-    y, qid = rng.integers(0, 4, 30).astype(float), rng.integers(0, queries, 30)
-    index = PairIndex(Levels.build(y, qid, graph=graph).reduced("rows"))
-    pairs = preferences_of(y, qid, graph)
-    assert index.n_pairs == len(pairs)
-    assert_proportional(index, dict.fromkeys(pairs, 1.0))
-
-
-@pytest.mark.parametrize("graph", ["full", "chain"])
+@pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0.0, 2.0), (0.0, 1.0)])], ids=str)
 @pytest.mark.parametrize("reduction", ["rows", "query"])
 @pytest.mark.parametrize("weighted", ["none", "rows", "roles"])
 def test_pairs_are_drawn_in_proportion_to_weights_and_scales(graph, reduction, weighted):
@@ -111,12 +96,6 @@ def test_shares_next_to_1_and_0_choose_rows_of_positive_weight():
     winners, losers = PairIndex(levels).draw(4, Ends())
     assert winners.tolist() == [4] * 4
     assert losers.tolist() == [1] * 4
-
-
-def test_a_seed_draws_the_same_pairs():
-    y = np.random.default_rng(0).normal(size=1000)
-    index = PairIndex(Levels.build(y))
-    assert drawn(index, seed=3) == drawn(index, seed=3) != drawn(index, seed=4)
 
 
 def test_more_pairs_than_fit_into_32_bits_are_drawn_evenly():

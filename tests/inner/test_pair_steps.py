@@ -99,17 +99,6 @@ def test_blocks_of_steps_join_without_a_seam():
     np.testing.assert_allclose(steps.mean, mean, rtol=1e-9)
 
 
-@pytest.mark.parametrize("average", [True, False])
-def test_the_weights_are_the_mean_or_the_last(average):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(N_ROWS, N_FEATURES))
-    pairs = PairIndex(Levels.build(np.arange(float(N_ROWS))))
-    steps = PairSteps(Hinge(), np.zeros(5), StepRule(average=average), rng)
-    steps.take(X, pairs, 100, 1e-3)
-    assert not np.array_equal(steps.last, steps.mean)
-    np.testing.assert_array_equal(steps.coef, steps.mean if average else steps.last)
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_the_first_length_is_that_of_the_mean_square(loss):
     X = 7.0 * np.random.default_rng(0).normal(size=(300, 4))
@@ -121,14 +110,6 @@ def test_the_first_length_is_that_of_the_mean_square(loss):
         square = ((X[winners] - X[losers]) ** 2).sum() / 1000
         curvature = 1.0 if isinstance(loss, Hinge) else loss.phi(np.array([0.0, -1.0]), order=2)
         assert steps.eta0 == pytest.approx(1 / (np.max(curvature) * square), rel=1e-12)
-
-
-def test_equal_rows_leave_the_weights_to_the_penalty():
-    steps = PairSteps(Logistic(), np.ones(2), StepRule(average=False), np.random.default_rng(0))
-    steps.take(np.ones((3, 2)), PairIndex(Levels.build(np.arange(3.0))), 10, 0.5)
-    assert steps.eta0 == 1.0
-    wanted = 1 / np.prod(1 + 0.5 / np.sqrt(1 + np.arange(1, 11) / 1000))
-    np.testing.assert_allclose(steps.coef, wanted, rtol=1e-12)
 
 
 @given(
@@ -148,18 +129,6 @@ def test_no_step_leaps_over_the_minimum_for_its_pair(kind, d, square, rate):
     else:
         assert change <= rate * -loss.phi(np.array(d), order=1) * (1 + 1e-12)
         assert change * square <= 1 / CURVATURES[kind] * (1 + 1e-12)
-
-
-def test_a_seed_gives_equal_weights():
-    rng = np.random.default_rng(0)
-    X, pairs = rng.normal(size=(50, 3)), PairIndex(Levels.build(rng.normal(size=50)))
-
-    def weights(seed):
-        steps = PairSteps(Hinge(), np.zeros(3), StepRule(), np.random.default_rng(seed))
-        steps.take(X, pairs, 500, 1e-3)
-        return steps.coef.tobytes()
-
-    assert weights(1) == weights(1) != weights(2)
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e-150])
