@@ -182,20 +182,20 @@ def cut_levels(levels: Levels, n_blocks: int, rng):
     cut = Cut(borders_of(n_rows, n_blocks, rng), query, level, np.empty(0), weight)
     scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=float), levels.n_queries)
     records = tuple(
-        moment_query(levels, number, n_blocks, scale[number])
+        moment_query(levels, number, scale[number])
         for number in range(levels.n_queries)
         if levels.query_pair_weight[number] > 0.0
     )
     return cut, records
 
 
-def moment_query(levels, number, n_blocks, scale):
+def moment_query(levels, number, scale):
     first, last = levels.query_group[number : number + 2]
     edges = None
     if levels.edges is not None:
         mine = (levels.edges[:, 0] >= first) & (levels.edges[:, 0] < last)
         edges = levels.edges[mine] - first
-    return MomentQuery(number, n_blocks, levels.group_level[first:last], edges, float(scale))
+    return MomentQuery(number, levels.group_level[first:last], edges, float(scale))
 
 
 def cut_differences(differences: Differences, n_blocks: int, rng):

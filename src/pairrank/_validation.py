@@ -38,15 +38,13 @@ _IF_MISSING = "fill it, as SimpleImputer does in a Pipeline, or use HistGradient
 _NO_ROWS = (str, bytes, Mapping, Set)
 
 
-def check_features(
-    estimator: Any, X: Any, *, reset: bool, missing: bool = False, finite: bool = True
-) -> Any:
+def check_features(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Any:
     """Return X as a dense or CSR matrix of float64 or float32, copied only where it must be.
 
     Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
     Raises a PairrankError for values that are not finite (it names the first row and feature),
     except NaN if `missing`, and for complex numbers, dates, masked values and frames that are not
-    computed yet. Without `finite` the values are not checked.
+    computed yet.
     """
     refuse_hidden(X, "X")
     try:
@@ -69,8 +67,7 @@ def check_features(
         raise PairrankError(f"X holds a number beyond the largest float: {error}") from error
     except ValueError as error:
         raise PairrankError(str(error)) from error
-    if finite:
-        check_finite_matrix(X, missing=missing)
+    check_finite_matrix(X, missing=missing)
     return X
 
 

@@ -40,7 +40,7 @@ def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
     The losers score just below 0, the winners far below, so every pair counts in.
     """
     n = 40
-    query = MomentQuery(0, 2, levels=np.array([0, 1], np.int32))
+    query = MomentQuery(0, levels=np.array([0, 1], np.int32))
     part = CellsOfLevels(((0.0, 1, 1.0),), query)
     blocks = [
         rows_of(scores, level)

@@ -63,7 +63,7 @@ def summed(loss, problem, seed):
     cut = cut_differences(differences, n_blocks, rng)
     queries = tuple(
         MomentQuery(
-            q, n_blocks, NO_LEVELS, None,
+            q, NO_LEVELS, None,
             1.0 / max(float(differences.query_weight[q]), 1e-300),
         )
         for q in range(differences.query_weight.size)
@@ -75,7 +75,7 @@ def summed(loss, problem, seed):
 def test_rows_outside_of_the_sample_have_cells_of_their_own(other):
     """The width of cells follows from a sample; a few scores anywhere add a few cells."""
     scores = np.random.default_rng(0).normal(size=20_000)
-    part = CellsOfLevels(((-0.25, 2, 1.0),), MomentQuery(0, 1, NO_LEVELS))
+    part = CellsOfLevels(((-0.25, 2, 1.0),), MomentQuery(0, NO_LEVELS))
     part = part.placed(Extent.of(scores[::10]))
     limit = 4 * MARGINS_PER_SPREAD * CELLS_PER_MARGIN
     assert limit / 4 <= np.ptp(np.quantile(scores, [0.001, 0.999])) * part.per_h <= limit

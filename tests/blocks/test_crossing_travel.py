@@ -39,7 +39,7 @@ def bytes_of(loss, n_rows, n_blocks=4):
     """Return the bytes of all summaries, and of the merged table."""
     rng = np.random.default_rng(0)
     n_levels = 0 if isinstance(loss, Tube | Square) else 5
-    query = MomentQuery(0, n_blocks, np.arange(n_levels, dtype=np.int32))
+    query = MomentQuery(0, np.arange(n_levels, dtype=np.int32))
     total = crossing_sum(loss, (query,)).placed(one_block(loss, 10_000, rng)[1])
     up, merged = 0, None
     for _ in range(n_blocks):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory_passes import cut_rows
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.differences import prepare_differences
-from pairrank.blocks.square_sums import merge_square_sums, square_sums
+from pairrank.blocks.square_sums import summed_squares
 from pairrank.exceptions import NoPairsError
 from pairrank.losses import Square
 
@@ -34,7 +34,7 @@ def equations(X, Y, ends, *, mean_cost=False, **aligned):
     passes = cut_rows(X, Y, ends, **aligned)
     catalog = describe(passes)
     prepared = prepare_differences(passes, catalog, Square(), mean_cost=mean_cost)
-    return prepared, passes.reduce(square_sums, None, merge_square_sums)
+    return prepared, summed_squares(passes, None)
 
 
 @given(data=st.data())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import zlib
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,6 @@ from pairrank import threads
 from pairrank._validation import (
     ALIGNED,
     check_features,
-    check_finite_matrix,
     check_labels,
     check_numbers,
     check_weights,
@@ -67,12 +65,8 @@ class Checks:
         self._columns = _Columns()
         self._kinds: dict[str, str] = {}
         self._format = ""
-        self._n_features = source.n_features if n_features is None else n_features
-
-    @property
-    def n_features(self) -> int:
-        """The number of features, once a block is checked or the source knows it."""
-        return self._columns.n_features_in_ if self._n_features is None else self._n_features
+        self.n_features: Any = source.n_features if n_features is None else n_features
+        """The number of features; None until a block is checked or the source knows it."""
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -81,21 +75,15 @@ class Checks:
         found = getattr(self._columns, "feature_names_in_", None) if names is None else names
         return None if found is None else list(map(str, found))
 
-    def read(
-        self, start: int = 0, *, labelled: bool = True, finite: bool = True
-    ) -> Generator[Checked, None, None]:
-        """Yield the checked blocks of a pass from number `start` on.
-
-        Without `finite` infinite values and NaN are let through: for blocks whose digests are
-        compared with those of blocks that were checked.
-        """
+    def read(self, start: int = 0, *, labelled: bool = True) -> Generator[Checked, None, None]:
+        """Yield the checked blocks of a pass from number `start` on."""
         number = start
         blocks = self.source.read(start, labelled=labelled)
         try:
             while True:
                 with naming(f"block {number} of {self.source.name}"):
                     block = next(blocks, _END)
-                    checked = None if block is _END else self._check(block, labelled, finite)
+                    checked = None if block is _END else self._check(block, labelled)
                 if checked is None:
                     return
                 if checked.X.shape[0]:
@@ -105,13 +93,14 @@ class Checks:
         finally:
             getattr(blocks, "close", bool)()
 
-    def _check(self, block: Any, labelled: bool, finite: bool) -> RowBlock:
+    def _check(self, block: Any, labelled: bool) -> RowBlock:
         given = as_row_block(block)
         if not has_rows(given):
             return RowBlock(np.empty((0, 1)))
         X = self._padded(given.X)
         is_first = not hasattr(self._columns, "n_features_in_")
-        X = check_features(self._columns, X, reset=is_first, finite=finite)
+        X = check_features(self._columns, X, reset=is_first)
+        self.n_features = X.shape[1]
         names = self.source.feature_names
         if names is not None and len(names) != X.shape[1]:
             raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
@@ -129,14 +118,10 @@ class Checks:
         self._check_kinds(parts)
         return RowBlock(X, **parts)
 
-    @property
-    def _knows_width(self) -> bool:
-        return self._n_features is not None or hasattr(self._columns, "n_features_in_")
-
     def _padded(self, X: Any) -> Any:
         """Return sparse rows with the features that this block leaves out at the end."""
         shape = np.shape(X)
-        if not self._knows_width or len(shape) != 2 or shape[1] == self.n_features:
+        if self.n_features is None or len(shape) != 2 or shape[1] == self.n_features:
             return X
         if not sparse.issparse(X) or shape[1] > self.n_features:
             remedy = "; pass n_features, the largest number" if sparse.issparse(X) else ""
@@ -169,52 +154,30 @@ def naming(place: str) -> Iterator[None]:
         raise
 
 
-def digest_of(X: Any, *, finite: bool = False) -> int:
-    """Return a checksum of the values and the shape of a block; threads share its bytes.
-
-    With `finite` a PairrankError names the first value that is not finite: checksum and check then
-    read X from memory once.
-    """
+def digest_of(X: Any) -> int:
+    """Return a checksum of the values and the shape of a block; threads share its bytes."""
     parts: list[Any]
     if sparse.issparse(X):
         parts = [X.data, X.indices, X.indptr]
     else:
         parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
-    digest, is_finite = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode()), True
+    digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
     for part in parts:
         content: Any = np.ascontiguousarray(part).reshape(-1)
         size = max(1, _DIGEST_BYTES // content.itemsize)
         pieces = [content[piece] for piece in threads.blocks(content.size, size)]
-        infinity = _words_of_infinity(part.dtype.str if finite and part is parts[0] else None)
-        found = threads.run(functools.partial(_checksum, infinity=infinity), pieces)
-        digest = zlib.crc32(repr([(total, rest) for total, rest, _ in found]).encode(), digest)
-        is_finite &= all(fine for *_, fine in found)
-    if not is_finite:
-        check_finite_matrix(X)
+        digest = zlib.crc32(repr(threads.run(_checksum, pieces)).encode(), digest)
     return digest
 
 
-@functools.cache
-def _words_of_infinity(dtype: str | None) -> NDArray[np.uint32]:
-    """Return a strip of infinities, whose bits infinite values and NaN have; None: of zeros."""
-    from pairrank.compiled.checksums import STRIP
-
-    words = np.zeros(1, np.uint32) if dtype is None else np.array([np.inf], dtype).view(np.uint32)
-    return np.tile(words, STRIP // words.size)
-
-
-def _checksum(values: NDArray[Any], infinity: NDArray[np.uint32]) -> tuple[int, bytes, bool]:
-    """Return a checksum of the words of 4 bytes, the bytes that remain, and whether all are finite.
-
-    `infinity` has the words of infinite values, or zeros, where none are looked for.
-    """
+def _checksum(values: NDArray[Any]) -> tuple[int, bytes]:
+    """Return a checksum of the words of 4 bytes, and the bytes that remain."""
     from pairrank.compiled.checksums import checksum
 
     content = values.view(np.uint8)
     whole = content.size // _WORD * _WORD
     words = np.require(content[:whole].view(np.uint32), requirements="A")
-    total, largest = checksum(words, infinity)
-    return int(total), content[whole:].tobytes(), not largest or bool(largest < infinity.max())
+    return int(checksum(words)), content[whole:].tobytes()
 
 
 def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:

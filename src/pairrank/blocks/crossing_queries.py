@@ -25,15 +25,14 @@ MOST_TABLES = 100_000
 class MomentQuery:
     """A crossing query, whose rows travel as moments per level.
 
-    `query` is its number among the crossing queries, `n_blocks` the blocks of it. `levels` holds
-    the ranks of its labels among the labels of all crossing rows, ascending; a *code* is a place in
-    it. For differences it is empty. `edges` (n, 2) are the (low code, high code) that the graph
-    joins; None: every higher code is preferred to every lower one. `scale` multiplies every pair:
-    the reduction's factor, for tubes 1/n_q with n_q the query's weight.
+    `query` is its number among the crossing queries. `levels` holds the ranks of its labels among
+    the labels of all crossing rows, ascending; a *code* is a place in it. For differences it is
+    empty. `edges` (n, 2) are the (low code, high code) that the graph joins; None: every higher
+    code is preferred to every lower one. `scale` multiplies every pair: the reduction's factor, for
+    tubes 1/n_q with n_q the query's weight.
     """
 
     query: int
-    n_blocks: int
     levels: NDArray[np.int32]
     edges: NDArray[np.int64] | None = None
     scale: float = 1.0
@@ -93,9 +92,16 @@ def require_few_levels(n_levels: int, catalog: Catalog) -> None:
         refuse(f"a query has more than {MOST_LEVELS} distinct labels; round them to fewer", catalog)
 
 
-def require_few_tables(queries: Sequence[MomentQuery], n_sides: int, catalog: Catalog) -> None:
-    """Raise a PairrankError where the moments of crossing queries are too many."""
-    n_tables = sum((query.n_blocks + 1) * query.n_codes * n_sides for query in queries)
+def require_few_tables(
+    parts: Sequence[Any], n_codes: NDArray[np.int64], n_sides: int, catalog: Catalog
+) -> None:
+    """Raise a PairrankError where the moments of crossing queries are too many.
+
+    Each part has the numbers of a block's crossing queries, in an array `query`; `n_codes` is by
+    number.
+    """
+    n_of_blocks = sum(int(n_codes[np.unique(part.query)].sum()) for part in parts)
+    n_tables = n_sides * (n_of_blocks + int(n_codes.sum()))
     if n_tables > MOST_TABLES:
         refuse(f"{n_tables:,} tables of moments would travel in each evaluation", catalog)
 

@@ -1,8 +1,9 @@
-"""Squares over crossing queries: weights, means and sums of squares of residuals are merged."""
+"""Squares over crossing queries: weights, means and sums of products about them are merged."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,58 +12,69 @@ from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_queries import OwnRows
 
 
-@dataclass(eq=False)
-class Residuals:
-    """Residuals of queries: sum of w, mean and sum of w (r - mean)^2, (n_queries,) each."""
+class SquareSums(NamedTuple):
+    """Sums of products of some columns about the means of queries, of some blocks.
 
+    A crossing query is centred by the mean of its rows in these blocks, which therefore travels.
+    """
+
+    products: FloatArray
+    """(n_columns, n_columns)."""
     query: NDArray[np.int32]
-    """Ascending."""
+    """The numbers of the crossing queries of these blocks, ascending."""
     weight: FloatArray
     mean: FloatArray
-    squares: FloatArray
+    """(n_queries, n_columns)."""
 
-    def merged(self, other: Residuals) -> Residuals:
-        """Return the sums over both sets of rows, by the formula of Chan, Golub and LeVeque."""
-        query = np.union1d(self.query, other.query)
-        first, second = self._at(query), other._at(query)
-        weight = first.weight + second.weight
-        share = np.divide(second.weight, weight, out=np.zeros(query.size), where=weight > 0.0)
+    def merged(self, other: SquareSums) -> SquareSums:
+        """Return the sums of two sets of blocks together; may write into the products.
+
+        The means of a query in both sets differ, and their difference adds to the products (Chan,
+        Golub & LeVeque 1979).
+        """
+        products = self.products
+        products += other.products
+        query = np.union1d(self.query, other.query).astype(np.int32)
+        ours, theirs = (np.searchsorted(query, each.query) for each in (self, other))
+        weight, share = np.zeros(query.size), np.zeros(query.size)
+        weight[ours] = self.weight
+        weight[theirs] += other.weight
+        share[theirs] = _divided(other.weight, weight[theirs])
+        mean = np.empty((query.size, products.shape[0]))
+        mean[theirs] = other.mean
+        mean[ours] = self.mean
+        both, at, its = np.intersect1d(self.query, other.query, return_indices=True)
+        places = np.searchsorted(query, both)
         with np.errstate(over="ignore", invalid="ignore"):
-            apart = second.mean - first.mean
-            mean = np.where(share < 1.0, first.mean + share * apart, second.mean)
-            between = np.where((share > 0) & (share < 1), first.weight * share * apart * apart, 0.0)
-        return Residuals(query, weight, mean, first.squares + second.squares + between)
-
-    def _at(self, query: NDArray[np.int32]) -> Residuals:
-        """Return the sums of these queries, zeros for those without."""
-        full = np.zeros((3, query.size))
-        full[:, np.searchsorted(query, self.query)] = self.weight, self.mean, self.squares
-        return Residuals(query, *full)
+            apart = other.mean[its] - self.mean[at]
+            mean[places] += share[places, None] * apart
+            products += apart.T @ (apart * (self.weight[at] * share[places])[:, None])
+        return SquareSums(products, query, weight, mean)
 
 
 class SquaredResiduals:
     r"""The sum over all differences of crossing queries: `pairrank.pair_sums.centred_squares`.
 
     A pair (i, j) of query q weighs w_i w_j/(2 n_q), so the sum is the squared norm of the centred
-    residual. A summary has four numbers per query. Exact. The Hessian, the same at all scores, is
+    residual. A summary has three numbers per query. Exact. The Hessian, the same at all scores, is
     twice the centring matrix of Airola et al. 2010, Eq. 4, with row weights: its products are the
     gradients of the sum for labels of 0.
     """
 
-    def summary(self, rows: OwnRows) -> Residuals:
+    def summary(self, rows: OwnRows) -> SquareSums:
         """Return the sums over these rows; O(rows)."""
         residual, begin = _residuals(rows), rows.start[:-1]
         weight = rows.weight[0] if len(rows.weight) else np.ones(residual.size)
         total, sizes = np.add.reduceat(weight, begin), np.diff(rows.start)
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = np.add.reduceat(weight * residual, begin)
-            mean = np.divide(sums, total, out=np.zeros(total.size), where=total > 0.0)
-            left = residual - np.repeat(mean, sizes)
-            return Residuals(rows.query, total, mean, np.add.reduceat(weight * left * left, begin))
+            mean = _divided(np.add.reduceat(weight * residual, begin), total)
+            centred = residual - np.repeat(mean, sizes)
+            products = np.full((1, 1), weight @ (centred * centred))
+        return SquareSums(products, rows.query, total, mean[:, None])
 
-    def finish(self, merged: Residuals) -> SquareTable:
+    def finish(self, merged: SquareSums) -> SquareTable:
         """Return value and means."""
-        value = float(merged.squares.sum())
+        value = float(merged.products[0, 0])
         return SquareTable(merged, value if np.isfinite(value) else np.inf)
 
     def sharpen(self) -> bool:
@@ -74,7 +86,7 @@ class SquaredResiduals:
 class SquareTable:
     """The mean residuals of all crossing queries."""
 
-    merged: Residuals
+    merged: SquareSums
     value: float
     error: float = 0.0
     gradient_error: float = 0.0
@@ -83,7 +95,7 @@ class SquareTable:
         """Return 2 w (r - mean) by row; O(rows). NaN where the value is infinite."""
         if not np.isfinite(self.value):
             return np.full(rows.scores.size, np.nan)
-        mean = self.merged.mean[np.searchsorted(self.merged.query, rows.query)]
+        mean = self.merged.mean[:, 0][np.searchsorted(self.merged.query, rows.query)]
         centred = _residuals(rows) - np.repeat(mean, np.diff(rows.start))
         return 2.0 * (rows.weight[0] * centred if len(rows.weight) else centred)
 
@@ -96,3 +108,8 @@ def _residuals(rows: OwnRows) -> FloatArray:
     """Return scores less labels, or the values of a product."""
     with np.errstate(over="ignore", invalid="ignore"):
         return rows.scores - rows.label if rows.values is None else rows.values
+
+
+def _divided(sums: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return sums / weight, 0 where the weight is 0."""
+    return np.divide(sums, weight, out=np.zeros(weight.size), where=weight > 0.0)

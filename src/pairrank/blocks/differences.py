@@ -36,7 +36,6 @@ class LabelSums(NamedTuple):
 
     query: NDArray[np.int32]
     n_rows: NDArray[np.int64]
-    n_blocks: NDArray[np.int64]
     weight: FloatArray
     base: FloatArray
     """The targets of one row, (n_queries, n_targets)."""
@@ -115,13 +114,14 @@ def prepare_differences(
     plan = DifferencePlan(catalog.crossing, int(catalog.has_weight), mean_cost, target)
     n_pairs, n_queries, weights, crossing = 0, 0, [], None
     if catalog.n_crossing:
-        totals = merge_label_sums(passes.prepare(sum_crossing_labels, plan))
+        parts = passes.prepare(sum_crossing_labels, plan)
+        totals = merge_label_sums(parts)
         n_pairs, n_queries = int((totals.n_rows**2).sum()), totals.query.size
         weights = [float(totals.weight.sum())]
         plan = replace(plan, totals=totals)
         crossing = _crossing_queries(plan, totals)
         if not isinstance(loss.family, Squares):
-            require_few_tables(crossing, 1, catalog)
+            require_few_tables(parts, np.bincount(totals.query), 1, catalog)
     reports = passes.prepare(lay_out_differences, plan)
     square = np.sum([report.square for report in reports], axis=0)
     if plan.totals is not None:
@@ -165,7 +165,6 @@ def sum_crossing_labels(
     return None, LabelSums(
         query=query,
         n_rows=np.diff(start),
-        n_blocks=np.ones(query.size, dtype=np.int64),
         weight=np.add.reduceat(by_row, start[:-1]),
         base=_targets(block)[rows.places[start[:-1]]],
     )
@@ -178,7 +177,6 @@ def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
     return LabelSums(
         query=distinct,
         n_rows=np.bincount(of_part, joined.n_rows).astype(np.int64),
-        n_blocks=np.bincount(of_part),
         weight=np.bincount(of_part, joined.weight).astype(np.float64),
         base=joined.base[first],
     )
@@ -247,15 +245,9 @@ def _whole(
 def _crossing_queries(plan: DifferencePlan, totals: LabelSums) -> tuple[MomentQuery, ...]:
     """Return the crossing queries, whose residuals travel as moments."""
     none = np.empty(0, dtype=np.int32)
-    counts = zip(totals.query, totals.n_blocks, totals.weight, strict=True)
     return tuple(
-        MomentQuery(
-            int(query),
-            int(n_blocks),
-            none,
-            scale=0.5 if plan.mean_cost else 1.0 / float(weight),
-        )
-        for query, n_blocks, weight in counts
+        MomentQuery(int(query), none, scale=0.5 if plan.mean_cost else 1.0 / float(weight))
+        for query, weight in zip(totals.query, totals.weight, strict=True)
     )
 
 

@@ -30,8 +30,6 @@ class CrossingGroups(NamedTuple):
     n_winners: NDArray[np.int64]
     """Rows of positive weight as winners."""
     n_losers: NDArray[np.int64]
-    n_blocks: NDArray[np.int64]
-    """The number of blocks that hold rows of the group's query."""
     weight: FloatArray
     """Total weights, (S, n_groups) as in `BlockLayout`."""
 
@@ -67,7 +65,6 @@ def group_rows(
         n_rows=counts[kept],
         n_winners=winners[kept],
         n_losers=losers[kept],
-        n_blocks=np.ones(kept.size, dtype=np.int64),
         weight=np.array(totals, dtype=np.float64).reshape(len(weight), kept.size),
     )
 
@@ -77,9 +74,7 @@ def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
     filled = [part for part in parts if part.query.size] or parts[:1]
     columns: list[Any] = list(zip(*(part[:-1] for part in filled), strict=True))
     weight = np.concatenate([part.weight for part in filled], axis=1)
-    groups = _summed(CrossingGroups._make([*map(np.concatenate, columns), weight]))
-    met = np.bincount(np.concatenate([np.unique(part.query) for part in filled]))
-    return groups._replace(n_blocks=met[groups.query])
+    return _summed(CrossingGroups._make([*map(np.concatenate, columns), weight]))
 
 
 def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, int]:
@@ -113,11 +108,10 @@ def moment_queries(
     queries = []
     for query in np.flatnonzero(levels.query_pair_weight > 0.0).tolist():
         first, stop = levels.query_group[query : query + 2].tolist()
-        n_blocks = int(groups.n_blocks[first])
         edges = levels.edges
         if edges is not None:
             edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
-        queries.append(MomentQuery(query, n_blocks, ranks[first:stop], edges, float(scale[query])))
+        queries.append(MomentQuery(query, ranks[first:stop], edges, float(scale[query])))
     return tuple(queries)
 
 

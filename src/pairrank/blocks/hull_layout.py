@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
-from pairrank.blocks.groups import crossing_levels
-from pairrank.blocks.layouts import LayoutPlan, counted_groups, crossing_weights, split_rows
+from pairrank.blocks.groups import crossing_levels, merge_groups
+from pairrank.blocks.layouts import LayoutPlan, count_crossing, crossing_weights, split_rows
 from pairrank.exceptions import PairrankError
 from pairrank.objective.hull_objective import edges_of
 from pairrank.preferences._codes import no_pairs
@@ -60,7 +60,7 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
             f"{catalog.n_features}: use RankSVM, or give it rows in memory"
         )
     plan = LayoutPlan(graph, "sum", 1.0, catalog.queries, int(catalog.has_weight))
-    groups = counted_groups(passes, plan)
+    groups = merge_groups(passes.prepare(count_crossing, plan))
     levels, n_pairs = crossing_levels(groups, graph)
     if levels is None or not n_pairs:
         known = np.arange(2) if catalog.labels is None else catalog.labels

@@ -85,11 +85,6 @@ class Prepared:
             return 1.0
         return float(scale_to(self.catalog.row_weight, np.float64(self.pair_weight)))
 
-    @property
-    def total_weight(self) -> float:
-        """The weight of all pairs, as scaled by the reduction."""
-        return self.scale * self.layout_weight
-
 
 def prepare(
     passes: Passes,
@@ -128,7 +123,6 @@ def prepare(
             pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
             layout_weight = levels.total_weight
             crossing = moment_queries(groups, levels, labels)
-            require_few_tables(crossing, max(1, n_weights), catalog)
     reports = passes.prepare(lay_out, plan)
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
@@ -153,14 +147,12 @@ def _few_groups(
     require_moments(loss, catalog)
     if not catalog.has_qid and catalog.labels is None:
         require_few_levels(MOST_LABELS, catalog)
-    groups = counted_groups(passes, plan)
-    require_few_levels(int(np.bincount(groups.query).max(initial=0)), catalog)
+    parts = passes.prepare(count_crossing, plan)
+    groups = merge_groups(parts)
+    n_codes = np.bincount(groups.query)
+    require_few_levels(int(n_codes.max(initial=0)), catalog)
+    require_few_tables(parts, n_codes, max(1, plan.n_weights), catalog)
     return groups
-
-
-def counted_groups(passes: Passes, plan: LayoutPlan) -> CrossingGroups:
-    """Return the rows of crossing queries of all blocks by query and label."""
-    return merge_groups(passes.prepare(count_crossing, plan))
 
 
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:

@@ -101,7 +101,7 @@ class LocalPasses:
     @property
     def n_features(self) -> int:
         """The number of features, after the first pass."""
-        return self.checks.n_features
+        return int(self.checks.n_features)
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -199,13 +199,10 @@ class LocalPasses:
                     del X
 
     def _verified(self, start: int) -> Generator[Any, None, None]:
-        """Yield X of the source's blocks; raise a PairrankError at one that has changed.
-
-        Equal digests show that the values are those that the first pass has found finite.
-        """
+        """Yield X of the source's blocks; raise a PairrankError at one that has changed."""
         seen = iter(self._seen[start:])
         first = self._seen[start].number
-        with contextlib.closing(self.checks.read(first, labelled=False, finite=False)) as blocks:
+        with contextlib.closing(self.checks.read(first, labelled=False)) as blocks:
             for number, rows in blocks:
                 known, X = next(seen, None), rows.X
                 if known != (number, X.shape[0], digest_of(X)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.catalog import Catalog
+from pairrank.blocks.crossing_squares import SquareSums
 from pairrank.blocks.differences import DifferenceLayout
 from pairrank.blocks.tasks import design_of
 from pairrank.exceptions import PairrankError
@@ -22,21 +23,6 @@ _SMALL = 1000
 _FLOP, _ENTRY, _ITERATIONS = 1e-10, 1.1e-8, 30
 """Seconds of a multiplication in a matrix product, and of an entry of X that a pass reads and
 multiplies; the least number of iterations of a fit."""
-
-
-class SquareSums(NamedTuple):
-    """Sums of products of [X, targets] about the means of queries, of some blocks.
-
-    A crossing query is centred by the mean of its rows in these blocks, which therefore travels:
-    n_features + n_targets numbers per crossing query.
-    """
-
-    products: FloatArray
-    query: NDArray[np.int32]
-    """The numbers of the crossing queries of these blocks, ascending."""
-    weight: FloatArray
-    mean: FloatArray
-    """(n_queries, n_features + n_targets)."""
 
 
 def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:
@@ -56,7 +42,7 @@ def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:
 
 def summed_squares(passes: Passes, origin: FloatArray | None) -> SquareSums:
     """Return the equations of all blocks, by one pass."""
-    return passes.reduce(square_sums, origin, merge_square_sums)
+    return passes.reduce(square_sums, origin, SquareSums.merged)
 
 
 def square_sums(
@@ -79,32 +65,6 @@ def square_sums(
     crossing = _of_crossing(X, layout, of_row.astype(np.int32), weight, total)
     products += crossing.products
     return SquareSums(products, query, total, crossing.mean)
-
-
-def merge_square_sums(first: SquareSums, second: SquareSums) -> SquareSums:
-    """Return the sums of two sets of blocks together, in the first.
-
-    The means of a query in both sets differ, and their difference adds to the products (Chan, Golub
-    & LeVeque 1979).
-    """
-    products = first.products
-    products += second.products
-    query = np.union1d(first.query, second.query).astype(np.int32)
-    ours, theirs = (np.searchsorted(query, each.query) for each in (first, second))
-    weight, share = np.zeros(query.size), np.zeros(query.size)
-    weight[ours] = first.weight
-    weight[theirs] += second.weight
-    share[theirs] = second.weight / weight[theirs]
-    mean = np.empty((query.size, products.shape[0]))
-    mean[theirs] = second.mean
-    mean[ours] = first.mean
-    both, at, other = np.intersect1d(first.query, second.query, return_indices=True)
-    apart = second.mean[other] - first.mean[at]
-    places = np.searchsorted(query, both)
-    mean[places] += share[places, None] * apart
-    with np.errstate(over="ignore", invalid="ignore"):
-        products += apart.T @ (apart * (first.weight[at] * share[places])[:, None])
-    return SquareSums(products, query, weight, mean)
 
 
 def _of_crossing(

@@ -15,17 +15,15 @@ _HALF = np.uint64(32)
 
 
 @compiled
-def checksum(words, mask):
+def checksum(words):
     """Return a checksum of 32-bit words, uint64, the same on every processor; O(words).
-
-    Also return the largest bits of a word that are in the mask (STRIP,) of its place in its strip.
 
     A strip is cut in halves, and the sum over i of (a_i + key_i) (b_i + key_i') is taken modulo
     2^64, its first factors modulo 2^32. Other words give another sum with probability 1 - 2^-32
     over the keys (Black, Halevi, Krawczyk, Krovetz & Rogaway 1999, NH). Each sum is mixed into the
     checksum by steps that can be undone, so that a strip whose sum differs is never lost.
     """
-    found, largest = np.uint64(len(words)), np.uint32(0)
+    found = np.uint64(len(words))
     for start in range(0, len(words), STRIP):
         strip = words[start : start + STRIP]
         half = len(strip) // 2
@@ -37,8 +35,6 @@ def checksum(words, mask):
             total += np.uint64(a) * np.uint64(b)
         if len(strip) > 2 * half:
             total += np.uint64(strip[2 * half]) * _ODD
-        for i in range(len(strip)):
-            largest = max(largest, strip[i] & mask[i])
         found = (found ^ total) * _ODD
         found ^= found >> _HALF
-    return found, largest
+    return found

@@ -6,7 +6,7 @@ import numpy as np
 
 from pairrank.compiled._jit import compiled
 from pairrank.compiled.running_sums import add
-from pairrank.compiled.sigmoid import curvatures, shares_and_costs
+from pairrank.compiled.sigmoid import shares_and_costs
 
 HINGE, SQUARED_HINGE, TUBE, SQUARED_TUBE = 2, 3, 4, 5
 """The codes beside LOGISTIC 0 and PROBIT 1; a square is a squared tube of width 0."""
@@ -68,24 +68,6 @@ def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
             part += w * cost[k]
         value, rest = add(value, rest, part)
     return value + rest
-
-
-@compiled
-def derivatives_of_pairs(code, order, i, j, weight, scores, result):
-    """Write each comparison's weight times phi'(d) or phi''(d) of a sigmoidal loss, (n_pairs,)."""
-    d, cost = np.empty(BUFFER), np.empty(BUFFER)
-    for start in range(0, len(i), BUFFER):
-        n = min(BUFFER, len(i) - start)
-        for k in range(n):
-            d[k] = scores[i[start + k]] - scores[j[start + k]]
-        if order == 2:
-            curvatures(code, d[:n], result[start : start + n])
-        else:
-            shares_and_costs(code, d[:n], result[start : start + n], cost[:n])
-            for k in range(start, start + n):
-                result[k] = -result[k]
-    for pair in range(len(weight)):
-        result[pair] *= weight[pair]
 
 
 @compiled

@@ -170,10 +170,3 @@ def shares_and_costs(kind, d, share, cost):
     """Write S(-d) and phi(d) of every margin."""
     for k in range(len(d)):
         share[k], cost[k] = share_and_cost(kind, d[k])
-
-
-@compiled_reassociating
-def curvatures(kind, d, curvature):
-    """Write phi''(d) of every margin."""
-    for k in range(len(d)):
-        curvature[k] = curvature_at(kind, d[k])

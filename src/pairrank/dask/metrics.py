@@ -194,16 +194,14 @@ def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple
     graph: Graph = {}
     for column in columns:
         graph |= column.graph
-    token, found = uuid.uuid4().hex, []
-    load = functools.partial(tasks.load_labels, names)
+    token, load = uuid.uuid4().hex, functools.partial(tasks.load_labels, names)
+    labels, found = [], []
     for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
-        graph[f"pairrank_labels-{token}-{number}"] = (load, number, *keys[:-1])
-        found.append(f"pairrank_labels-{token}-{number}")
-    labels = list(found)
-    for number, (key, label) in enumerate(zip(columns[-1].keys, labels, strict=True)):
-        graph[f"pairrank_scores-{token}-{number}"] = (_load_scores, number, key, label)
+        labels.append(f"pairrank_labels-{token}-{number}")
         found.append(f"pairrank_scores-{token}-{number}")
-    futures = kept(client, graph, found)
+        graph[labels[-1]] = (load, number, *keys[:-1])
+        graph[found[-1]] = (_load_scores, number, keys[-1], labels[-1])
+    futures = kept(client, graph, [*labels, *found])
     return futures[: len(labels)], futures[len(labels) :]
 
 

@@ -87,8 +87,8 @@ def load_features(number: int, features: Features, X: Any) -> Loaded:
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)
     with naming(f"partition {number}"):
-        X = check_features(columns, X, reset=False, finite=False)
-        return Loaded(RowBlock(X), of_features=digest_of(X, finite=True))
+        X = check_features(columns, X, reset=False)
+        return Loaded(RowBlock(X), of_features=digest_of(X))
 
 
 def join(number: int, features: Loaded, labels: Loaded) -> Loaded:

@@ -32,8 +32,8 @@ class ExplicitSum(BoundSum):
     pairs : Pairs
         Bound to the rows of an X.
     loss : PairLoss
-        Any loss. Hinges, tubes, squares, logistic and probit have compiled loops; others are summed
-        in tiles of comparisons by their numpy `phi`.
+        Any loss. Hinges, tubes, squares, logistic and probit have compiled loops for value and
+        gradient; others are summed in tiles of comparisons by their numpy `phi`.
     family : LossFamily, optional
         Replaces the loss's family: one half of a mixture.
 
@@ -98,12 +98,7 @@ class ExplicitSum(BoundSum):
 
     def _derivatives(self, scores: FloatArray, order: int) -> FloatArray:
         """Return each comparison's weight times a derivative of phi."""
-        pairs, result = self.pairs, np.empty(self.pairs.n_pairs)
-        if self._code in (LOGISTIC, PROBIT):
-            explicit.derivatives_of_pairs(
-                self._code, order, pairs.i, pairs.j, self._weight, scores, result
-            )
-            return result
+        result = np.empty(self.pairs.n_pairs)
         for part in self._tiles():
             result[part] = self._phi(scores, part, order)
         return result

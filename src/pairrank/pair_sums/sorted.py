@@ -13,7 +13,9 @@ from pairrank.compiled.layout import scatter_add
 from pairrank.compiled.merges import find_merges, sums_over_merges, values_over_merges
 from pairrank.compiled.pair_runs import sums_over_runs
 from pairrank.compiled.sorting import sort_segments
+from pairrank.pair_sums.bands import borders_of
 from pairrank.preferences import Levels
+from pairrank.preferences._codes import query_of_groups
 
 IntArray = NDArray[np.int64]
 
@@ -27,7 +29,7 @@ Measured ns per row of a gradient, a gradient with curvature, and a Hessian prod
 rows of 400 levels; sorted: 86, 140 and 12; 23, 28 and 5; 81, 145 and 41.
 """
 LEAF_ROWS = 128
-"""Groups of at most this many rows share a leaf of the tree, which is summed pair by pair."""
+"""Levels of fewer than half as many rows share a leaf of the tree, which is summed pair by pair."""
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 
 Terms = tuple[tuple[float, int, float], ...]
@@ -255,19 +257,10 @@ def plan_of(levels: Levels, *, by_pairs: bool) -> SortedPlan:
 
 
 def _leaves(levels: Levels, chosen: NDArray[np.bool_]) -> IntArray:
-    """Return the leaves (first group, last + 1, query) of each query chosen.
-
-    A leaf is one large group, or the small ones between two of them that begin within `LEAF_ROWS`.
-    """
-    query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
-    groups = np.flatnonzero(chosen[query])
-    query, start = query[groups], levels.group_start[groups]
-    stretch = (start - levels.query_start[query]) // LEAF_ROWS
-    large = levels.group_start[groups + 1] - start > LEAF_ROWS
-    begins = np.ones(groups.size, dtype=np.bool_)
-    begins[1:] = (query[1:] != query[:-1]) | (stretch[1:] != stretch[:-1]) | large[1:] | large[:-1]
-    first, last = np.flatnonzero(begins), np.flatnonzero(np.roll(begins, -1))
-    return np.column_stack((groups[first], groups[last] + 1, query[first]))
+    """Return the leaves (first group, last + 1, query) of each query chosen: its bands."""
+    borders = borders_of(levels, chosen, LEAF_ROWS)
+    query = query_of_groups(levels.query_group)[borders[:-1]]
+    return np.column_stack((borders[:-1], borders[1:], query))[chosen[query]]
 
 
 def _tree(group_start: IntArray, leaves: IntArray) -> IntArray:
