@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError
 from cli_rows import make_rows
 from cli_runs import PLAIN, invoke, misused, refused, run
 from pairrank import RankSVM
-from pairrank.cli import _rows, files, predict, train
+from pairrank.cli import _progress, _rows, files, predict, train
 from pairrank.cli._columns import recalled
 from pairrank.cli._commands import _NOT_OFFERED, options_of
 from pairrank.cli._models import MODELS, flag_of
@@ -119,7 +119,7 @@ def count_up(n):
 def test_the_line_says_when_functions_are_compiled(monkeypatch):
     counted = [2]
     monkeypatch.setattr(_progress, "n_compiled", lambda: counted[0])
-    progress = Progress(quiet=True)
+    progress = _progress.Progress(quiet=True)
     assert "compiles" not in progress.text
     counted[0] = 3
     assert progress.text.endswith("(compiles for this machine, once)")
