@@ -113,9 +113,9 @@ def test_an_interrupted_fit_carries_its_weights_and_goes_on_from_them(client, ro
     def interrupt(step):
         seen.append(step.coef)
         if len(seen) == 2:
-            monkeypatch.setattr(client, "gather", interrupted)
+            monkeypatch.setattr(client, "sync", interrupted)
 
-    def interrupted(futures):
+    def interrupted(*_):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
