@@ -49,3 +49,17 @@ def joined(rows: RowBlocks) -> Any:
     return np.vstack(
         [part.toarray() if hasattr(part, "toarray") else part for part in all_rows(rows)]
     )
+
+
+def offset_rows() -> tuple[Any, Any, Any]:
+    """Return 900 rows with offsets, their labels and sorted queries."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(900, 4)) * [1, 10, 0.1, 3] + 2
+    y = np.rint(X @ [1, 0.2, -5, 0.5] + generator.normal(size=900)).clip(-2, 4)
+    return X, y, np.sort(generator.integers(0, 30, 900))
+
+
+def blocks_of(rows: tuple[Any, Any, Any], batch_rows: int = 250) -> RowBlocks:
+    """Return rows as blocks of arrays."""
+    X, y, qid = rows
+    return RowBlocks.from_arrays(X, y, qid=qid, batch_rows=batch_rows)

@@ -109,3 +109,24 @@ def misused(*arguments: Any) -> str:
     assert result.stdout == ""
     assert "Usage" in result.stderr
     return " ".join(result.stderr.replace("│", " ").split())
+
+
+IMPATIENT = """
+import signal, sys
+
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            exec("signal.raise_signal(signal.SIGINT)")
+
+module = sys.argv.pop(1)
+sys.meta_path.insert(0, Impatient())
+from pairrank.cli import main
+main()
+"""
+"""The command line, with a Ctrl-C when the module named first is looked for.
+
+It comes through an `exec` of text, after which Python kills itself by the signal unless it is told
+not to.
+"""

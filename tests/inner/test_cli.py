@@ -14,7 +14,7 @@ import pytest
 from numpy.linalg import LinAlgError
 
 from cli_rows import make_rows
-from cli_runs import PLAIN, invoke, misused, refused, run
+from cli_runs import IMPATIENT, PLAIN, invoke, misused, refused, run
 from pairrank import RankSVM
 from pairrank.cli import _progress, _rows, files, predict, train
 from pairrank.cli._columns import recalled
@@ -172,27 +172,6 @@ def test_files_larger_than_the_memory_need_the_option(folder, tmp_path, monkeypa
     data = [folder / "rows.parquet", "--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
     assert "larger than the memory: read it with --stream" in misused("train", *data, "-q")
     run("train", *data, "-q", "--stream")
-
-
-IMPATIENT = """
-import signal, sys
-
-class Impatient:
-    def find_spec(self, name, path=None, target=None):
-        if name == module:
-            sys.meta_path.remove(self)
-            exec("signal.raise_signal(signal.SIGINT)")
-
-module = sys.argv.pop(1)
-sys.meta_path.insert(0, Impatient())
-from pairrank.cli import main
-main()
-"""
-"""The command line, with a Ctrl-C when the module named first is looked for.
-
-It comes through an `exec` of text, after which Python kills itself by the signal unless it is told
-not to.
-"""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")

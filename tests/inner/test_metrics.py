@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 from sklearn import config_context
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
 from definitions import preferences_of
+from judged_rows import FirstFeature, judged_rows
 from pairrank import GreedyRankRLS, OrderGraph, QueryKFold, RankSVM
 from pairrank import model_selection as selection
 from pairrank.exceptions import PairrankWarning
@@ -131,24 +131,9 @@ def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
     assert np.ptp(found) > 0.2
 
 
-class FirstFeature(BaseEstimator):
-    """Scores rows by their first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
-
-
 @pytest.fixture(scope="module")
 def judged():
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat(np.arange(9), 12))
-    X = rng.normal(size=(qid.size, 2))
-    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + 1), 0, 4)
-    return X, y, qid, 1.0 + qid % 3
+    return judged_rows()
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -145,7 +145,7 @@ class Kernel(BaseEstimator):
 
     def check(self) -> None:
         """Raise a PairrankError if the kernel is unknown or a parameter is out of range."""
-        if not callable(self.function):
+        if not callable(self.function) or isinstance(self.function, type):
             if isinstance(self.function, str) and self.function == "linear":
                 raise PairrankError(
                     'kernel="linear" is the ranker without a kernel: use kernel=None'

@@ -9,40 +9,11 @@ import warnings
 import numpy as np
 import pytest
 
+from boosting_rows import Data, assert_same, rows
 from pairrank.boosting import AllPairsObjective, RankingMetric
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.losses import Square
 from pairrank.metrics import evaluate
-
-
-class Data:
-    """A stand-in for a Dataset, or with `num_row` for a DMatrix."""
-
-    def __init__(self, labels, weight=None, group=None, *, matrix=False):
-        self.label, self.weight, self.group = labels, weight, group
-        if matrix:
-            self.num_row = lambda: len(labels)
-
-    def get_label(self):
-        return np.asarray(self.label, dtype=np.float32)
-
-    def get_weight(self):
-        return self.weight
-
-    def get_group(self):
-        return self.group
-
-
-def rows(n_rows=30, n_queries=5):
-    rng = np.random.default_rng(0)
-    qid = np.sort(rng.integers(0, n_queries, n_rows))
-    y = rng.integers(0, 3, n_rows).astype(float)
-    return y, rng.normal(size=n_rows), qid, np.bincount(qid), rng.exponential(size=n_rows)
-
-
-def assert_same(found, wanted):
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
 def test_importing_the_module_imports_neither_library():

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from cli_runs import invoke
+from cli_runs import IMPATIENT, invoke
 
 
 def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
@@ -49,27 +49,6 @@ def test_control_c_while_reading_writes_nothing(tmp_path):
     assert process.returncode == 130
     assert b"Traceback" not in said
     assert list(tmp_path.iterdir()) == []
-
-
-IMPATIENT = """
-import signal, sys
-
-class Impatient:
-    def find_spec(self, name, path=None, target=None):
-        if name == module:
-            sys.meta_path.remove(self)
-            exec("signal.raise_signal(signal.SIGINT)")
-
-module = sys.argv.pop(1)
-sys.meta_path.insert(0, Impatient())
-from pairrank.cli import main
-main()
-"""
-"""The command line, with a Ctrl-C when the module named first is looked for.
-
-It comes through an `exec` of text, after which Python kills itself by the signal unless it is told
-not to.
-"""
 
 
 def test_an_ignored_control_c_stays_ignored(folder, tmp_path):

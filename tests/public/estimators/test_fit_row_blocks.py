@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from block_sources import blocks_of, offset_rows
 from pairrank import (
     GreedyRankRLS,
     Pairs,
@@ -22,15 +23,7 @@ from pairrank.exceptions import NoPairsError, PairrankError
 
 @pytest.fixture(scope="module")
 def rows():
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(900, 4)) * [1, 10, 0.1, 3] + 2
-    y = np.rint(X @ [1, 0.2, -5, 0.5] + generator.normal(size=900)).clip(-2, 4)
-    return X, y, np.sort(generator.integers(0, 30, 900))
-
-
-def blocks_of(rows, batch_rows=250):
-    X, y, qid = rows
-    return RowBlocks.from_arrays(X, y, qid=qid, batch_rows=batch_rows)
+    return offset_rows()
 
 
 def test_fitted_attributes_are_those_of_a_fit_in_memory(rows):

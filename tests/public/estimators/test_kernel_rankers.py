@@ -157,6 +157,7 @@ def test_validation_rows_are_scored_by_the_kernel(name, rows):
         ({"kernel": Kernel("rbf", method="fourier")}, "method must be one of"),
         ({"kernel": Kernel("rbf", method="nystroem", n_components=99)}, "n_components = 99"),
         ({"kernel": "precomputed"}, "square kernel matrix"),
+        ({"kernel": Kernel}, "kernel .a name or a callable. must be one of"),
         ({"kernel": lambda A, B: -laplacian_kernel(A, B)}, "not positive semidefinite"),
     ],
 )

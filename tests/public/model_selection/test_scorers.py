@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from judged_rows import FirstFeature, judged_rows
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, SVRank
 from pairrank import model_selection as selection
 from pairrank.exceptions import PairrankError
@@ -34,24 +34,9 @@ READY = {
 }
 
 
-class FirstFeature(BaseEstimator):
-    """Scores rows by their first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
-
-
 @pytest.fixture(scope="module")
 def judged():
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat(np.arange(9), 12))
-    X = rng.normal(size=(qid.size, 2))
-    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + 1), 0, 4)
-    return X, y, qid, 1.0 + qid % 3
+    return judged_rows()
 
 
 @pytest.mark.parametrize("name", READY)
