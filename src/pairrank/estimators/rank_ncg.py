@@ -15,8 +15,12 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._pair_loss import PairLossRanker, PairProbabilities, shapes_differ
 from pairrank.estimators._rows import Rows
-from pairrank.estimators.covariance import check_covariance, coefficient_covariance
-from pairrank.estimators.sandwich import contrast_errors, weight_errors
+from pairrank.estimators.covariance import (
+    check_covariance,
+    coefficient_covariance,
+    contrast_errors,
+    weight_errors,
+)
 from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError, UndeterminedWarning
 from pairrank.losses import as_loss

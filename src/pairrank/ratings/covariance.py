@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray
-from pairrank.estimators.sandwich import cluster_scatter, inverse_hessian, sandwich
+from pairrank.estimators.covariance import inverse_hessian, sandwich, scatter_of_totals
 from pairrank.exceptions import PairrankError
 from pairrank.ratings.likelihoods import Slopes, distinct
 from pairrank.ratings.objective import LikelihoodObjective
@@ -17,9 +17,7 @@ from pairrank.ratings.objective import LikelihoodObjective
 MOST_ITEMS = 10_000
 """A covariance of this many scores takes 800 MB."""
 
-_DENSE_ENTRIES = 1 << 27
-_DENSE_SHARE = 0.05
-"""A product of matrices with more entries than this share is faster dense."""
+_BLOCK_ENTRIES = 1 << 23
 
 
 def score_covariance(
@@ -51,7 +49,9 @@ def score_covariance(
     if kind == "robust":
         return sandwich(inverse, _of_comparisons(objective, slopes))
     gradients = _of_groups(objective, slopes, weight, _clusters(objective, kind, group))
-    return sandwich(inverse, cluster_scatter(gradients, np.arange(gradients.shape[0])))
+    step = max(1, _BLOCK_ENTRIES // gradients.shape[1])
+    blocks = (gradients[at : at + step] for at in range(0, gradients.shape[0], step))
+    return sandwich(inverse, scatter_of_totals(blocks))
 
 
 def degrees_of_freedom(
@@ -102,7 +102,7 @@ def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArra
 def _of_groups(
     objective: LikelihoodObjective, slopes: Slopes, weight: FloatArray, code: NDArray[np.int64]
 ) -> Any:
-    """Return the gradient of each group, (n_groups, N); sparse unless that is slower."""
+    """Return the gradient of each group, sparse of shape (n_groups, N)."""
     place, outcome = objective.margins.place, objective.margins.outcome
     n_groups = int(code.max()) + 1
     of_margin = sparse.coo_array(
@@ -113,6 +113,4 @@ def _of_groups(
     if objective.has_tie:
         of_ties = np.bincount(code, weight * slopes.tie[outcome, place], n_groups)
         gradients = sparse.hstack([gradients, of_ties[:, None]], format="csr")
-    entries = n_groups * objective.n_features
-    is_dense = gradients.nnz > _DENSE_SHARE * entries and entries <= _DENSE_ENTRIES
-    return gradients.toarray() if is_dense else gradients
+    return gradients
