@@ -136,7 +136,7 @@ def draw_held_rows(
         if weight is not None:
             prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
         if y.groups is not None or not queries.any():
-            name, units = "comparisons", np.arange(y.n_pairs)
+            name, units = "comparisons", np.arange(y.n_pairs, dtype=np.int32)
             if y.groups is not None:
                 name, units = "groups", query_codes(y.groups)[1]
             held = np.isin(units, _drawn(units[prefers], name, fraction, generator))
@@ -173,9 +173,9 @@ def _along_labels(
     kept = np.arange(codes.size) if weight is None else np.flatnonzero(weight > 0)
     codes = codes[kept]
     if kept.size < 4 or np.ptp(codes) == 0:
-        held = f"{kept.size} sample" + "s" * (kept.size != 1)
-        held += " of one class" if kept.size and np.ptp(codes) == 0 else ""
-        raise PairrankError(f"validation rows cannot be drawn from {held}: {_REMEDY}")
+        few = f"{kept.size} sample" + "s" * (kept.size != 1)
+        few += " of one class" if kept.size and np.ptp(codes) == 0 else ""
+        raise PairrankError(f"validation rows cannot be drawn from {few}: {_REMEDY}")
     order = generator.permutation(np.arange(kept.size, dtype=np.int32))
     order = order[np.argsort(codes[order], kind="stable")]
     n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)

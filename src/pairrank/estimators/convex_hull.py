@@ -255,11 +255,11 @@ class ConvexHullRanker(SolvedRanker):
 
     def _set_limits(self, hull: _Hull, labels: NDArray[Any]) -> None:
         self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
-        self.limits_, slacks, self._sides = hull.at(self.best_iteration_)
+        self.limits_, slacks, sides = hull.at(self.best_iteration_)
         self.limit_labels_ = labels
         self.__dict__.pop("slacks_", None)
-        if slacks is not None:
-            self.slacks_ = slacks
+        if slacks is not None and sides is not None:
+            self.slacks_, self._sides = slacks, sides
 
     def _shift_scores(self, offset: Any) -> None:
         self.limits_ = self.limits_ + offset

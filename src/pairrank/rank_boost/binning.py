@@ -160,10 +160,10 @@ def _thresholds(
     """Return the thresholds of weighted values; `zeros` is the weight of further zeros."""
     if weight is None:
         distinct, counts = np.unique(values, return_counts=True)
-        weights = counts.astype(np.float64)
     else:
         distinct, place = np.unique(values, return_inverse=True)
-        weights = np.bincount(place, weight, distinct.size)
+        counts = np.bincount(place, weight, distinct.size)
+    weights = counts.astype(np.float64)
     distinct = distinct.astype(np.float64)
     if zeros is not None:
         at = int(np.searchsorted(distinct, 0.0))

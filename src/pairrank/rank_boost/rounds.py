@@ -121,8 +121,8 @@ class _ComparisonWeights:
     def value_and_gradient(self) -> tuple[float, FloatArray]:
         """Return the weight of all pairs and its gradient, (n_rows,)."""
         pairs, weight = self._pairs, self._weight
-        gradient = np.bincount(pairs.j, weight, pairs.n_rows)
-        return float(weight.sum()), gradient - np.bincount(pairs.i, weight, pairs.n_rows)
+        lost, won = (np.bincount(rows, weight, pairs.n_rows) for rows in (pairs.j, pairs.i))
+        return float(weight.sum()), (lost - won).astype(np.float64)
 
     def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the weights of pairs whose winner alone is chosen, and whose loser alone is."""
