@@ -65,6 +65,7 @@ _STARTING_ROWS_PER_FEATURE = 10
 _START_TOL, _START_STEPS = 1e-3, 300
 """A sample is solved at most this precisely, and in this many steps."""
 _LEAST_DRAWS = 1000
+_SAMPLE_TOL, _SAMPLE_STEPS = 0.02, 50
 
 
 DEFAULT_RULE = StepRule()
@@ -132,7 +133,11 @@ def minimize(
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
     objective = PairObjective(problem, model)
-    return descend(objective, _solver(problem.loss, method, line), method, start, None, callback)
+    solver, related = _solver(problem.loss, method, line), None
+    if start is None and isinstance(model, SampledModel) and not model.is_whole:
+        alone = replace(method, tol=max(method.tol, _SAMPLE_TOL), max_iter=_SAMPLE_STEPS)
+        related = descend(model.alone(), Tron(), alone, None, None, None)
+    return descend(objective, solver, method, start, related, callback)
 
 
 def _minimize_blocks(

@@ -12,6 +12,7 @@ from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, Point
 from pairrank.design import Design
 from pairrank.objective.normal_equations import dense
+from pairrank.objective.pair_hessian import PairHessian
 from pairrank.objective.pair_objective import ExactHessian, GivenInverse, PairObjective
 from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
@@ -49,6 +50,12 @@ class SampledModel:
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
         self._draw(n_rows)
 
+    def alone(self) -> PairObjective:
+        """Return the objective of the sample."""
+        X, preferences = self._design.X, self._drawn
+        sample = self.problem.changed(X=X, preferences=preferences, eps=_ROUGH)
+        return PairObjective(sample, self)
+
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, scaled to stand for every pair."""
         return self.matrix(w)
@@ -85,8 +92,10 @@ class SampledModel:
 
     def _products(self, scores: FloatArray) -> FloatArray:
         """Return X' H X for the curvature H at the scores."""
-        X = self._design.X
-        return np.asarray(self._pair_sum.at(scores).curvature().matmat(_transposed(X)) @ X)
+        if self._of_levels is not None:
+            return self._of_levels.at(scores)
+        X, pair_sum = self._design.X, bind(self.problem.loss, self._drawn, eps=_ROUGH)
+        return np.asarray(pair_sum.at(scores).curvature().matmat(_transposed(X)) @ X)
 
     def _is_near(self, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
@@ -104,10 +113,14 @@ class SampledModel:
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
         X = dense(problem.features[rows])
+        self._drawn = drawn
         with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
             X -= X.mean(axis=0)
         self._design, self._cached = Design(X), None
-        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
+        self._of_levels = None
+        if isinstance(drawn, Levels) and (drawn.edges is None or drawn.labels.size <= 24):
+            self._of_levels = PairHessian(problem.loss, drawn, X)
+            self.is_whole = self.is_whole and self._of_levels.is_exact
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
