@@ -65,7 +65,7 @@ def small_blocks(monkeypatch):
         "pair_sums.boxed_queries": {"ROWS_A_BATCH": 30},
         "pair_sums.sigmoid_pairs": {"PAIRS_A_THREAD": 100},
         "pair_sums.box_sum": {"ROWS_A_BLOCK": 50, "_POINTS_PER_ENTRY": 0},
-        "objective.models": {"_ROWS_IN_CACHE": 64, "_ROWS_A_BLOCK": 50},
+        "objective.models": {"_ROWS_A_BLOCK": 50},
         "estimators._descent": {"_LEAST_SAMPLE": 200, "_LINE_ROWS": 300},
         "io.svmlight": {"_BLOCK": 64},
         "rank_boost.rounds": {"_ENTRIES_A_TASK": 1},

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.products import inner_product
+from pairrank.compiled.products import LANES, inner_product
 
 HINGE, SQUARED_HINGE, LOGISTIC, PROBIT = range(4)
 
@@ -58,14 +58,14 @@ def dense_steps(X, winners, losers, loss, margin, rates, shrinkage, shares, v, t
     after it to `total`.
     """
     size = v.size
-    difference, past = np.empty(size), np.zeros(size)
+    difference, past, lanes = np.empty(size), np.zeros(size), np.empty(LANES)
     scale, running = 1.0, 0.0
     for k in range(winners.size):
         first, second = X[winners[k]], X[losers[k]]
         for j in range(size):
             difference[j] = np.float64(first[j]) - np.float64(second[j])
-        d = scale * inner_product(difference, v)
-        square = inner_product(difference, difference)
+        d = scale * inner_product(difference, v, lanes)
+        square = inner_product(difference, difference, lanes)
         scale *= shrinkage[k]
         if scale < _LEAST_SCALE:
             settle(v, past, total, scale, running)

@@ -1,46 +1,64 @@
 """Products with a feature matrix, in an order of additions that depends on the row alone.
 
-All sums are float64, for float32 rows too. Equal rows get equal results to the bit, wherever they
-stand. Callers cut long products into blocks of rows and add the blocks' results in order.
+All sums are float64 in IEEE arithmetic, for float32 rows too. So equal rows get equal results to
+the bit, wherever they stand, in C and in Fortran order and on every processor. Callers cut long
+products into blocks of rows and add the blocks' results in order.
+
+Entry j of a row is added to lane j % 8; then lanes l and l + 4, l + 2 and l + 1 are added.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled, inlined
 
+LANES = 8
 _STRIP = 1024
 """So many rows in Fortran order are summed at a time."""
 
 
-@compiled_reassociating
-def inner_product(row, w):
-    """Return the product of a row with a vector."""
-    total = 0.0
-    for j in range(len(w)):
-        total += row[j] * w[j]
-    return total
+@inlined
+def inner_product(row, w, lanes):
+    """Return the product of a row with a vector; lanes (8,) is scratch memory."""
+    size = len(w)
+    whole = size // LANES * LANES
+    for lane in range(LANES):
+        lanes[lane] = 0.0
+    for start in range(0, whole, LANES):
+        numbers, factors = row[start : start + LANES], w[start : start + LANES]
+        for lane in range(LANES):
+            lanes[lane] += numbers[lane] * factors[lane]
+    for lane in range(size - whole):
+        lanes[lane] += row[whole + lane] * w[whole + lane]
+    even = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6])
+    return even + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
 
 
-@compiled_reassociating
+@compiled
 def row_products(X, w, out):
     """Set out to X w, for C-contiguous X; O(size)."""
+    lanes = np.empty(LANES)
     for i in range(len(out)):
-        out[i] = inner_product(X[i], w)
+        out[i] = inner_product(X[i], w, lanes)
 
 
 @compiled
 def row_products_of_columns(columns, start, stop, w, out):
     """Set out to X w for rows start to stop of X, whose transpose `columns` is C-contiguous."""
-    out[:] = 0.0
+    size = columns.shape[0]
+    lanes = np.empty((LANES, _STRIP))
     for first in range(start, stop, _STRIP):
         last = min(first + _STRIP, stop)
-        total = out[first - start : last - start]
-        for j in range(len(columns)):
-            column, factor = columns[j, first:last], w[j]
-            for i in range(len(total)):
+        lanes[:] = 0.0
+        for j in range(size):
+            total, column, factor = lanes[j % LANES], columns[j, first:last], w[j]
+            for i in range(column.size):
                 total[i] += column[i] * factor
+        for i in range(last - first):
+            even = (lanes[0, i] + lanes[4, i]) + (lanes[2, i] + lanes[6, i])
+            odd = (lanes[1, i] + lanes[5, i]) + (lanes[3, i] + lanes[7, i])
+            out[first - start + i] = even + odd
 
 
 @compiled
@@ -66,8 +84,9 @@ def add_weighted_rows(X, g, out):
 @compiled
 def add_weighted_rows_of_columns(columns, start, stop, g, out):
     """Add X' g to out for rows start to stop of X, whose transpose is C-contiguous."""
-    for j in range(len(columns)):
-        out[j] += inner_product(columns[j, start:stop], g)
+    lanes = np.empty(LANES)
+    for j in range(columns.shape[0]):
+        out[j] += inner_product(columns[j, start:stop], g, lanes)
 
 
 @compiled

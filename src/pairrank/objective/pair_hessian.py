@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.preferences import Levels, merge_levels
+from pairrank.preferences import Levels, Pairs, merge_levels
+
+IntArray = NDArray[np.integer[Any]]
 
 _MOST_ROWS = 512
 """Scores of queries with more rows are binned."""
 _BANDS, _CELLS = 12, 240
 _ENTRIES = 1 << 18
 """Queries of a batch have at most so many pairs of rows together, unless it is one query."""
+
+
+def takes_levels(preferences: Levels | Pairs) -> TypeGuard[Levels]:
+    """Whether preferences are Levels, and at most 24 where the order graph is not full."""
+    return isinstance(preferences, Levels) and (
+        preferences.edges is None or preferences.labels.size <= 2 * _BANDS
+    )
 
 
 class PairHessian:
@@ -27,8 +36,8 @@ class PairHessian:
     no query is binned. Costs O(rows * n_features * (n_features + rows of a query)), at most 288
     instead of the rows of a large query.
 
-    `levels` are in the order of the rows of X (n_rows, n_features), float64, and have at most 24
-    levels if their order graph is not full.
+    `levels` are in the order of the rows of X (n_rows, n_features), float64; those of another order
+    graph than the full one are at most 24.
     """
 
     def __init__(self, loss: PairLoss, levels: Levels, X: FloatArray) -> None:
@@ -81,11 +90,10 @@ class PairHessian:
         sums = sparse.csr_matrix((np.ones(rows.size), (cell, np.arange(rows.size))))
         mean = (sums @ scores[rows]) / np.bincount(cell)
         win, lose = self._win[rows], self._lose[rows]
-        totals = (sums @ side for side in (win, lose))
-        moments = ((sums @ (side[:, np.newaxis] * self._X[rows]))[None] for side in (win, lose))
+        winners, losers = (sums @ (side[:, np.newaxis] * self._X[rows]) for side in (win, lose))
         below, above, cross = self._of_pairs(
-            mean[None], levels[used // n_bins][None], *(each[None] for each in totals),
-            batch.scale, *moments,
+            mean[np.newaxis], levels[used // n_bins][np.newaxis], (sums @ win)[np.newaxis],
+            (sums @ lose)[np.newaxis], batch.scale, winners[np.newaxis], losers[np.newaxis],
         )  # fmt: skip
         degree[rows] = win * below[0, cell] + lose * above[0, cell]
         return cross
@@ -93,7 +101,7 @@ class PairHessian:
     def _of_pairs(
         self,
         scores: FloatArray,
-        level: NDArray[np.integer],
+        level: IntArray,
         win: FloatArray,
         lose: FloatArray,
         scale: FloatArray,
@@ -120,22 +128,22 @@ class PairHessian:
 class _Batch(NamedTuple):
     """Queries of about one size."""
 
-    rows: NDArray[np.intp]
+    rows: IntArray
     """(queries, most rows): the rows of each, filled up with row 0."""
     is_row: NDArray[np.bool_]
     """Which entries are rows of their query."""
     scale: FloatArray
 
     @classmethod
-    def of(cls, start: NDArray[np.integer], sizes: NDArray[np.integer], scale: FloatArray) -> _Batch:
+    def of(cls, start: IntArray, sizes: IntArray, scale: FloatArray) -> _Batch:
         """Return the batch of queries that begin at `start`."""
         counter = np.arange(int(sizes.max()))
         is_row = counter < sizes[:, np.newaxis]
         return cls(np.where(is_row, start[:, np.newaxis] + counter, 0), is_row, scale)
 
 
-def _batches(sizes: NDArray[np.integer]) -> list[NDArray[np.intp]]:
-    """Return the queries in batches: of at most `_ENTRIES` pairs, the largest one twice as large."""
+def _batches(sizes: IntArray) -> list[IntArray]:
+    """Return the queries in batches of at most `_ENTRIES` pairs, none twice as large as another."""
     order, batches = np.argsort(sizes), []
     first = 0
     for at in range(1, order.size + 1):
