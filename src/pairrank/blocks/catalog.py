@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
+from pairrank.objective.problem import FAR
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
@@ -23,6 +27,7 @@ MOST_LABELS = 1 << 16
 """More distinct labels than this are not collected."""
 SAMPLE_ROWS, SAMPLE_ENTRIES = 50_000, 1 << 23
 """The rows of a sample, and the most entries of its X."""
+_UNIT = 2.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,30 @@ class Catalog:
     @property
     def width(self) -> float:
         """The entries of X per row, about."""
+        return _width(self.sample.rows.X)
+
+    @functools.cached_property
+    def origin(self) -> FloatArray | None:
+        """A row to subtract from every row where features have large offsets, else None.
+
+        All pairs stay the same, and an offset costs no digits beyond those that X has lost.
+        """
         X = self.sample.rows.X
-        return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(self.n_features)
+        if sparse.issparse(X) or not X.size:
+            return None
+        low, high = (np.asarray(end(X, axis=0), dtype=np.float64) for end in (np.min, np.max))
+        with np.errstate(over="ignore"):
+            size, spread = np.maximum(-low, high), high - low
+        if not spread.any() or not (size > FAR * np.where(spread > 0, spread, spread.max())).any():
+            return None
+        return np.asarray(X[0], dtype=np.float64)
+
+    @functools.cached_property
+    def rounding(self) -> FloatArray:
+        """About a bound on the rounding of X' v for v of norm 1, (n_features,), by the sample."""
+        X = self.sample.rows.X
+        X = X if self.origin is None else X.astype(np.float64) - self.origin
+        return _UNIT * np.sqrt(Design(X).squares_transposed(1.0 / self.sample.rate))
 
     @property
     def n_queries(self) -> int:
@@ -185,8 +212,17 @@ def query_numbers(
 
 def _affordable_rows(X: Any, request: Request) -> int:
     """Return the rows of a sample whose X has a bounded number of entries."""
-    width = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
-    return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width))))
+    return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, _width(X)))))
+
+
+def _width(X: Any) -> float:
+    """Return the entries of X per row."""
+    return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(X.shape[1])
+
+
+def design_of(X: Any, origin: FloatArray | None) -> Design:
+    """Return the design of a block's rows, less the origin."""
+    return Design(X if origin is None else np.subtract(X, origin.astype(X.dtype)))
 
 
 def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
