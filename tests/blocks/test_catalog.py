@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -99,10 +97,6 @@ def test_many_labels_are_not_collected(monkeypatch):
 
 def test_large_identifiers_of_other_integer_types_are_not_merged():
     numbers = np.arange(4) + 2**60
-    parts = [
-        SimpleNamespace(n_kept=4, queries=numbers.astype(np.uint64)),
-        SimpleNamespace(n_kept=2, queries=numbers[2:]),
-    ]
-    queries, crossing = catalog.crossing_queries(parts)
+    queries, crossing = catalog.crossing_queries([numbers.astype(np.uint64), numbers[2:]])
     assert sorted(queries.tolist()) == numbers.tolist()
     assert sorted(crossing.tolist()) == numbers[2:].tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -55,8 +56,8 @@ class Description(NamedTuple):
     dtype: Any
     labels: NDArray[Any] | None
     """The distinct labels of kept rows, sorted; None where there are too many."""
-    queries: NDArray[Any] | None
-    """The identifiers of the queries of kept rows; None without qid."""
+    queries: NDArray[Any]
+    """The distinct identifiers of the queries of kept rows; without qid a single 0."""
     has: tuple[bool, ...]
     """Which of qid, sample_weight, winner_weight and loser_weight there are."""
     drawn: DrawnRows
@@ -131,7 +132,7 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     parts = passes.describe(describe_block, request)
     if not any(part.n_kept for part in parts):
         raise PairrankError("every weight is zero: no row is left")
-    queries, crossing = crossing_queries(parts)
+    queries, crossing = crossing_queries([part.queries for part in parts])
     first = parts[0]
     return Catalog(
         n_blocks=len(parts),
@@ -154,7 +155,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
     """Return what a block reports in the first pass."""
     kept = kept_rows(block)
     n_rows, n_features = block.X.shape
-    queries, query_of = None, np.zeros(n_rows, dtype=np.int32)
+    queries, query_of = np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
     if block.qid is not None:
         queries, query_of = query_codes(block.qid)
     weight = block.sample_weight
@@ -164,14 +165,12 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         block,
         kept,
         query_of,
-        np.zeros(1, dtype=np.int64) if queries is None else queries,
+        queries,
         n_rows=_affordable_rows(block.X, request),
         n_blocks=request.n_blocks,
         of_rows=request.n_rows,
         seed=request.seed,
     )
-    if queries is not None:
-        queries = queries[np.bincount(query_of[kept], minlength=queries.size) > 0]
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
@@ -179,7 +178,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_features=n_features,
         dtype=block.X.dtype,
         labels=_distinct_labels(block.y, kept, request.graph),
-        queries=queries,
+        queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
     )
@@ -239,25 +238,18 @@ def _labels(parts: list[Description]) -> NDArray[Any] | None:
     return labels if labels.size <= MOST_LABELS or labels.dtype.kind not in "biuf" else None
 
 
-def crossing_queries(parts: Sequence[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the identifiers of all queries, and of those in several blocks.
 
-    Each part has `n_kept` and `queries` as a `Description` has them.
+    `given` are the distinct identifiers of the kept rows of each block.
     """
-    filled = [part for part in parts if part.n_kept]
-    if not filled or filled[0].queries is None:
-        one = np.zeros(min(1, len(filled)), dtype=np.int64)
-        return one, one[: len(filled) - 1]
-    given = [part.queries for part in filled]
-    kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in given}
+    filled = [each for each in given if each.size]
+    kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in filled}
     if len(kinds) == 1 and kinds != {"O"}:
-        queries, counts = np.unique(np.concatenate(given), return_counts=True)
+        queries, counts = np.unique(np.concatenate(filled), return_counts=True)
         return queries, queries[counts > 1]
-    number_of: dict[Any, int] = {}  # int64 and uint64 would be rounded to float64
-    for identifier in chain.from_iterable(each.tolist() for each in given):
-        number_of[identifier] = number_of.get(identifier, 0) + 1
-    repeated = [identifier for identifier, count in number_of.items() if count > 1]
-    return _objects(list(number_of)), _objects(repeated)
+    counted = Counter(chain.from_iterable(each.tolist() for each in filled))  # never rounded
+    return _objects(list(counted)), _objects([one for one, count in counted.items() if count > 1])
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

@@ -310,7 +310,7 @@ class RowBlocks:
     def _read(self, checks: Checks, *, labelled: bool = True) -> Iterator[RowBlock]:
         """Yield the checked blocks of one pass, and report them."""
         with contextlib.closing(checks.read(labelled=labelled)) as blocks:
-            yield from reported(map(operator.attrgetter("rows"), blocks), self._report)
+            yield from reported(map(operator.itemgetter(1), blocks), self._report)
 
     def _raw_coef(self, coef: FloatArray) -> FloatArray:
         """Return the weights of raw features for those of the features that passes give."""
