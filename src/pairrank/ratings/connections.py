@@ -13,8 +13,8 @@ from scipy.sparse.linalg import cg
 from pairrank._arrays import shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.ratings.likelihoods import LOSS, TIE, WIN, Margins
-from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.comparisons import LOSS, TIE, WIN, Margins
+from pairrank.ratings.likelihoods import LikelihoodObjective
 
 _PARTS_SHOWN, _NAMES_SHOWN = 6, 4
 _OWN = 1e-8
