@@ -236,9 +236,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
         return self
 
     def _check_parameters(self, groups: Any) -> None:
-        validation.check_choice(self.ties, "ties", tuple(LIKELIHOODS))
-        kinds = ("auto", "hessian", "robust", "clusters", "dyadic", None)
-        validation.check_choice(self.covariance, "covariance", kinds)
+        validation.check_choices(self)
         validation.check_number(self.alpha, "alpha", inclusive=True)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", integer=True)
