@@ -1,4 +1,4 @@
-"""Smoothed costs of rows beyond limits, row by row; see `pairrank.blocks.hull_sums`."""
+"""Smoothed costs of rows beyond limits, row by row; see `pairrank.blocks.hull`."""
 
 import math
 

@@ -192,10 +192,6 @@ class BoxTable:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         return _sums_at(self.made_by, 1, rows, self.series)
 
-    def curvature(self) -> BoxDerivative:
-        """Return the Hessian, to an error of 1e-6 or eps."""
-        return BoxDerivative(self.made_by, 2)
-
 
 @dataclass(frozen=True, eq=False)
 class BoxValues:
