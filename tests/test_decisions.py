@@ -13,7 +13,7 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives, roles
 
 from reproduction.papers import STUDIES, load_study
-from reproduction.store import write_records
+from reproduction.study import write_records
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
