@@ -148,15 +148,6 @@ def test_missing_values_take_one_of_256_codes():
     assert (exact.codes.dtype, exact.n_values[0]) == (np.uint16, 999)
 
 
-def test_bins_of_sparse_rows_count_their_zeros():
-    X = np.concatenate([np.zeros(900), np.arange(1.0, 101.0)])[:, np.newaxis]
-    dense = binning.encode(X, None, 10)
-    other = binning.encode(sparse.csr_array(X), None, 10)
-    np.testing.assert_array_equal(dense.cuts, other.cuts)
-    np.testing.assert_array_equal(dense.of_feature(0), other.of_feature(0))
-    assert dense.cuts.tolist() == [0.5]
-
-
 @pytest.mark.parametrize("most_exact", [16, 1000])
 def test_weights_count_as_repetitions(most_exact, monkeypatch):
     monkeypatch.setattr("pairrank.estimators.rank_boost.MOST_EXACT_ROWS", most_exact)
