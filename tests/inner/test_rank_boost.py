@@ -20,8 +20,7 @@ from pairrank.preferences import Levels
 from pairrank.rank_boost import binning
 from pairrank.rank_boost.binning import encode
 from pairrank.rank_boost.rankings import Columns
-from rank_boost_definition import pair_list
-from rank_boost_rounds import KINDS, N_ROUNDS, assert_rounds, features
+from rank_boost_definition import KINDS, N_ROUNDS, assert_rounds, features, pair_list
 from strategies import problems_with_roles
 from sum_table import levels_of, scale_of_rows
 
