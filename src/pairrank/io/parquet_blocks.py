@@ -107,17 +107,11 @@ class ParquetBlocks:
                 X[:, at] = feature_of(table, name, self.dtype)
             else:  # the checks of blocks find what is not finite
                 X[:, at] = cells.to_numpy()
-        return X, *(self._part(table, roles, role) for role in IN_BLOCKS)
-
-    def _part(self, table: Table, roles: Mapping[str, str], role: str) -> Any:
-        """Return the column of a role of ROW_COLUMNS, None if there is none.
-
-        Queries that are text stay text in all blocks, though some blocks may have whole numbers
-        only.
-        """
-        if role not in roles:
-            return None
-        return part_of(table, role, roles[role], as_text=self._text_queries)
+        return X, *(
+            # text queries stay text in all blocks, though some may have whole numbers only
+            part_of(table, role, roles[role], as_text=self._text_queries) if role in roles else None
+            for role in IN_BLOCKS
+        )
 
     def _changed(self) -> FileFormatError:
         return FileFormatError(
