@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
@@ -187,29 +188,28 @@ def _size_and_spread(
     1 where all comparisons are ties.
     """
     if isinstance(preferences, Pairs):
-        total = float(preferences.pair_weight)
         magnitude, weight = preferences.magnitude, preferences.weight
-        size = np.ones(preferences.n_pairs) if magnitude is None else np.abs(magnitude)
-        largest = float(size.max(initial=0.0)) or 1.0
-        mean = float(np.average((size / largest) ** 2, weights=weight))
-        return 2.0 * total, largest * float(np.sqrt(0.5 * mean)) or 1.0
-    total = float(preferences.query_weight.sum())
-    squares = [_deviation(preferences.with_target(target)) for target in targets]
-    largest = max(squares)
-    spread = largest * float(np.sqrt(np.mean([(each / largest) ** 2 for each in squares])))
-    return total / int(np.count_nonzero(preferences.query_weight)), spread
+        size = np.ones(preferences.n_pairs) if magnitude is None else magnitude
+        spread = float(np.sqrt(0.5)) * _root_mean_square(size, weight) or 1.0
+        return 2.0 * float(preferences.pair_weight), spread
+    weight, total = preferences.weight, float(preferences.query_weight.sum())
+    deviations = []
+    for target in targets:
+        aimed = preferences.with_target(target)
+        deviations.append(_root_mean_square(aimed.centred(aimed.target), weight))
+    n_queries = int(np.count_nonzero(preferences.query_weight))
+    return total / n_queries, _root_mean_square(np.array(deviations))
 
 
-def _deviation(differences: Differences) -> float:
-    """Return the standard deviation of labels about the mean of their query; no overflow."""
-    centred = np.abs(differences.centred(differences.target))
-    if differences.weight is not None:
-        centred = np.where(differences.weight > 0, centred, 0.0)
-    largest = float(centred.max(initial=0.0))
-    if largest == 0:
+def _root_mean_square(values: FloatArray, weight: FloatArray | None = None) -> float:
+    """Return the root of the weighted mean of squares, which may neither overflow nor underflow."""
+    values = values if weight is None else values[weight > 0]
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
         return 0.0
-    squares = np.square(centred / largest)
-    return largest * float(np.sqrt(np.average(squares, weights=differences.weight)))
+    squares = np.square(values / largest)
+    kept = None if weight is None else weight[weight > 0]
+    return largest * float(np.sqrt(np.average(squares, weights=kept)))
 
 
 def _radius_of_rows(features: Any) -> float:
@@ -217,12 +217,9 @@ def _radius_of_rows(features: Any) -> float:
     n_rows, n_features = features.shape
     parts = list(cut(slice(0, n_rows), block_rows(n_features)))
     mean = sum(dense(features[part]).sum(axis=0) for part in parts) / n_rows
-    from_zero = from_mean = 0.0
-    for part in parts:
-        block = dense(features[part])
-        from_zero = max(from_zero, _largest_norm(block))
-        from_mean = max(from_mean, _largest_norm(block - mean))
-    return min(from_zero, from_mean)
+    from_zero = max(row_norms(dense(features[part])).max() for part in parts)
+    from_mean = max(row_norms(dense(features[part]) - mean).max() for part in parts)
+    return float(min(from_zero, from_mean))
 
 
 def _radius_of_kernel(K: Any) -> float:
@@ -240,7 +237,3 @@ def _radius_of_kernel(K: Any) -> float:
     means = np.asarray(K.mean(axis=0), dtype=np.float64).ravel()
     from_mean = squares - 2.0 * means + means.mean()
     return float(np.sqrt(max(0.0, min(squares.max(), from_mean.max()))))
-
-
-def _largest_norm(block: FloatArray) -> float:
-    return float(np.sqrt(np.einsum("ij,ij->i", block, block).max(initial=0.0)))
