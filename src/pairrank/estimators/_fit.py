@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,9 +34,6 @@ from pairrank.estimators._rows import (
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Pairs
-
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
 
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
@@ -249,7 +246,7 @@ class SolvedRanker(FittedRanker, ABC):
         validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         super()._check_parameters()
 
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
         """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
 
         A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,38 +15,29 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank.blocks._contracts import Passes
-from pairrank.estimators._descent import Method
-from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import entries, ranker
-from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of
-from pairrank.estimators._targets import TargetsMixin
+from pairrank.estimators._targets import DifferenceRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
-from pairrank.objective import Problem
 from pairrank.objective.normal_equations import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
-
 _SHARE = 0.1
 """The default C per row and unit of the labels: the C of RankSVM."""
-PENALTY = 2.0
-"""The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
 
 @ranker
-class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
+class MagnitudeRanker(DifferenceRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
     C: float | None = None
     _: KW_ONLY
     n: int = 2
-    solver: str = "auto"
     tol: float = 1e-4
-    warm_start: bool = False
+
+    _mean_cost = True
 
     _descriptions: ClassVar = entries("""
 C : float or None, default None
@@ -132,26 +123,10 @@ n_pairs_ : int
         """Return the cost of a difference."""
         return Tube(getattr(self, "epsilon_", 0.0), int(self.n))
 
-    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        is_kernel = self._is_precomputed and not self._maps_features
-        problem = Problem(features, preferences, self._loss(), PENALTY, is_kernel=is_kernel)
-        return minimizer(problem, self._method())
-
-    def _method(self) -> Method:
-        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
-
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        from pairrank.blocks.differences import prepare_differences
-
-        prepared = prepare_differences(passes, catalog, self._loss(), mean_cost=True)
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
+        prepared = super()._prepare_blocks(passes, catalog)
         self._derive(prepared.size, prepared.spread)
         return prepared
-
-    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.blocks.problem import BlockProblem
-
-        problem = BlockProblem(passes, prepared, self._loss(), PENALTY, self.C_)
-        return minimizer(problem, self._method())
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         """Return the differences of the first target, with weights C w_i w_j/m_q^2 in query q.
@@ -159,20 +134,15 @@ n_pairs_ : int
         In `Differences` a pair has the weight w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q,
         which sum to 2 C per query. Comparisons get C/T, T their total weight.
         """
-        n_rows = rows.X.shape[0]
-        if isinstance(rows.y, Pairs):
-            pairs = rows.y.bound(n_rows, ties=False, **rows.layout)
-            pairs.require_pairs()
-            self._derive(*_size_and_spread(pairs, []))
-            pairs.pair_scale = self.C_ / pairs.pair_weight
-            return pairs
-        differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
-        differences.require_pairs(columns_of(rows.y))
+        differences = super()._preferences(rows)
         self._derive(*_size_and_spread(differences, columns_of(rows.y)))
+        if isinstance(differences, Pairs):
+            differences.pair_scale = self.C_ / differences.pair_weight
+            return differences
         C = self.C_
         total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
         if rows.sample_weight is None and differences.query_of is None:
-            by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
+            by_row = np.full(rows.X.shape[0], 2.0 * C / rows.X.shape[0])
         else:
             by_row = 2.0 * C * differences.share()
         return replace(differences, weight=by_row, query_weight=total)

@@ -35,7 +35,7 @@ _SMALL = 1000
 
 
 @ranker
-class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
+class RankRLSCV(TargetsMixin, SearchedRanker):
     """RankRLS whose alpha is chosen by cross-validation, from one eigendecomposition.
 
     Queries or pairs of rows are left out in turn, in closed form: up to rounding, the scores are
@@ -101,6 +101,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     (1024.0, 1.0)
     """
 
+    _ranker_class, _strength = (RankRLS,), "alpha"
     alphas: ArrayLike = PAPER_ALPHAS
 
     @property
