@@ -6,7 +6,7 @@ import numpy as np
 
 from pairrank._protocols import Sigmoidal
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
-from pairrank.pair_sums.bands import links_of
+from pairrank.pair_sums._bound import links_of
 from pairrank.pair_sums.boxes import CodedRows, LevelBoxes
 from pairrank.pair_sums.sigmoid import KINDS
 from pairrank.pair_sums.sigmoid_pairs import NONE

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.bands import links_of
+from pairrank.pair_sums._bound import links_of, range_of
 from pairrank.pair_sums.cell_grid import (
     LARGEST_CELL,
     MARGINS_PER_SPREAD,
@@ -22,15 +21,16 @@ from pairrank.pair_sums.cell_grid import (
     grid_of_table,
     windowed_grid,
 )
-from pairrank.pair_sums.cell_tables import (
+from pairrank.pair_sums.cells import (
     Terms,
+    Unit,
+    UnitSum,
     is_smooth,
     partner_sums,
     stated,
     sweep_moments,
     term_arrays,
 )
-from pairrank.pair_sums.cells import Unit, UnitSum
 
 IntArray = NDArray[np.int64]
 
@@ -111,7 +111,7 @@ class CellsOfLevels:
     r"""The sum of `pairrank.pair_sums.piecewise.PiecewiseSum` over one crossing query.
 
     For differences (no levels) it is the sum over all rows of the query with themselves, of scores
-    less labels: a tube is a hinge of margin -epsilon (`pairrank.pair_sums.tubes`).
+    less labels: a tube is a hinge of margin -epsilon (`pairrank.pair_sums.piecewise`).
 
     The width of cells follows from the largest margin, or from the extent of some of the scores
     (see `placed`), and is the same in all blocks. A summary has the cells of a window that follows

@@ -12,7 +12,7 @@ from scipy import sparse
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.hull_layout import HullLayout, PreparedHull
-from pairrank.compiled import smoothed_limits as compiled
+from pairrank.compiled import limit_rows as compiled
 from pairrank.objective.normal_equations import block_rows, cut
 from pairrank.solvers.smoothed_limits import SmoothedSums
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.running_sums import add
+from pairrank.compiled.layout import add
 from pairrank.compiled.sigmoid import shares_and_costs
 
 HINGE, SQUARED_HINGE, TUBE, SQUARED_TUBE = 2, 3, 4, 5

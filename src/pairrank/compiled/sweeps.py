@@ -5,7 +5,7 @@ inserted at their level's leaf, and the sums right of a leaf are read on the way
 Node m has the children 2m and 2m + 1, so there are no pointers. A node does not hold the sum of its
 scores, as in the paper, but of their distances to the score inserted last, which are never
 negative: nothing cancels, and one huge score costs the others no digits (see
-`pairrank.compiled.merges`). Level counting keeps one such node per level, and no tree.
+`merges`). Level counting keeps one such node per level, and no tree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.pair_runs import excess
+from pairrank.compiled.merges import excess
 
 
 @compiled
@@ -52,7 +52,7 @@ def sums_by_sweeps(
     by_tree, ranges, scale, places, scores, level, n_levels, winner, loser, margin, squared,
     moments, sums,
 ):  # fmt: skip
-    """Add every pair of full graphs to `sums` and return the cost; see `pair_runs`.
+    """Add every pair of full graphs to `sums` and return the cost; see `merges.sums_over_runs`.
 
     Parameters
     ----------

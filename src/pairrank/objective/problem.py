@@ -15,12 +15,12 @@ from pairrank._protocols import FloatArray, LinearMap, PairLoss, Squares, Tubes
 from pairrank.design import Design
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Square
-from pairrank.objective.kernel_design import KernelDesign
 from pairrank.objective.pair_objective import (
     ENOUGH_ENTRIES,
     ROUNDING,
     ExactHessian,
     InverseDiagonal,
+    KernelDesign,
     Total,
     is_even,
     spread_of_features,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank.compiled import boxes
-from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.bands import Links
+from pairrank.pair_sums._bound import Links, range_of
 from pairrank.pair_sums.profiles import MOST, BoxRule, OutOfRangeError, Profile, box_rule
 from pairrank.pair_sums.sigmoid_pairs import NONE
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.bands import FULL, by_user, links_of
+from pairrank.pair_sums._bound import FULL, by_user, links_of
 from pairrank.pair_sums.box_sum import Boxes, Moments
 from pairrank.pair_sums.boxes import CodedRows, LevelBoxes
 from pairrank.pair_sums.sigmoid_pairs import NONE, batches, runs

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.bands import Links
+from pairrank.pair_sums._bound import Links
 from pairrank.pair_sums.box_sum import Boxes, Moments, meet
 from pairrank.pair_sums.profiles import (
     COST,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.separable import join_groups
+from pairrank.compiled.layout import join_groups
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.preferences import Levels
 

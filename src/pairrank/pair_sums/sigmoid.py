@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums._bound import BoundSum, as_scores
-from pairrank.pair_sums.bands import borders_of, within_bands
+from pairrank.pair_sums._bound import BoundSum, as_scores, borders_of, within_bands
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
     Derivative,
@@ -152,7 +151,7 @@ class SigmoidSum(BoundSum):
             self._fast = [self._boxed(self.levels, self._borders)]
             self.error, self.most = self.eps * self.levels.total_weight, MOST
             if self._by_series:
-                from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+                from pairrank.pair_sums.papers.beaulieu import BeaulieuQueries
 
                 queries = self.levels, self._chosen, self._borders
                 self._fast = [BeaulieuQueries(*queries, self.eps, self._fast[0])]

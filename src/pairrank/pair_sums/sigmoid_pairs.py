@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.compiled import sigmoid_pairs as kernels
+from pairrank.compiled import sigmoid as kernels
 from pairrank.compiled.sigmoid import LOGISTIC
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import pairs_by_query, query_of_groups
@@ -54,7 +54,7 @@ class QuerySum(Differentiable, Protocol):
 
 
 class Placed(NamedTuple):
-    """The scores by place; see `pairrank.compiled.sigmoid_pairs`."""
+    """The scores by place; see `pairrank.compiled.sigmoid`."""
 
     scores: FloatArray
     exponentials: FloatArray

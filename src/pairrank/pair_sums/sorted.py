@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.compiled.layout import scatter_add
-from pairrank.compiled.merges import find_merges, sums_over_merges, values_over_merges
-from pairrank.compiled.pair_runs import sums_over_runs
+from pairrank.compiled.merges import (
+    find_merges,
+    sums_over_merges,
+    sums_over_runs,
+    values_over_merges,
+)
 from pairrank.compiled.sorting import sort_segments
-from pairrank.pair_sums.bands import borders_of
+from pairrank.pair_sums._bound import borders_of
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_of_groups
 
@@ -75,7 +79,7 @@ class SortedPlan(NamedTuple):
     segments: IntArray
     """Ranges of places of the layout to sort separately, (n_segments, 2)."""
     runs: IntArray
-    """Runs of groups that are summed pair by pair, (n_runs, 5); see `compiled.pair_runs`."""
+    """Runs of groups that are summed pair by pair, (n_runs, 5); see `compiled.merges`."""
     edges: IntArray
     """The edges (low group, high group) that runs refer to."""
     merges: IntArray

@@ -166,7 +166,7 @@ def totals_around(
 
     Costs O(groups). Nothing is subtracted, so a heavy group costs the others no digits.
     """
-    from pairrank.compiled.running_sums import running_sums
+    from pairrank.compiled.layout import running_sums
 
     query = query_of_groups(query_group)
     upto, onward = (np.empty(totals.size + query_group.size - 1) for _ in range(2))

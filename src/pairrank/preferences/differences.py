@@ -140,7 +140,7 @@ class Differences:
         Where means are far larger than the result, their rounding is subtracted as well; otherwise
         the offset of the features would multiply it.
         """
-        from pairrank.compiled.differences import centre_by_query
+        from pairrank.compiled.layout import centre_by_query
 
         query_of = self.query_of
         if query_of is None:
