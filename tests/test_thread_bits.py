@@ -31,7 +31,7 @@ from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import models
 from pairrank.pair_sums import _bound, bind, box_sum, boxed_queries, cells, sigmoid_pairs
 from pairrank.pair_sums import sorted as sorted_sums
-from pairrank.preferences import Levels, _codes, levels
+from pairrank.preferences import Levels
 
 ESTIMATORS = {
     "squared hinge": RankSVM(),
@@ -57,8 +57,6 @@ def small_blocks(monkeypatch):
     for module, name, value in (
         ("pairrank.design", "_BLOCK_ENTRIES", 100),
         ("pairrank.design", "_ENTRIES_PER_FEATURE", 1),
-        (_codes, "ROWS_A_BLOCK", 50),
-        (_codes, "_ROWS_PER_KEY", 0),
         (cells, "LEAST_ROWS", 300),
         (cells, "ROWS_PER_BAND", 30),
         (cells, "SMALL_TABLE", 1 << 20),
@@ -75,7 +73,6 @@ def small_blocks(monkeypatch):
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),
         (box_sum, "ROWS_A_BLOCK", 50),
         (box_sum, "_POINTS_PER_ENTRY", 0),
-        (levels, "_ROWS_A_BLOCK", 50),
         (svmlight, "_BLOCK", 64),
         ("pairrank.rank_boost.rounds", "_ENTRIES_A_TASK", 1),
         ("pairrank.rank_boost.rankings", "_ENTRIES_A_BLOCK", 100),

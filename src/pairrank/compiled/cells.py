@@ -36,19 +36,6 @@ def chunk() -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
 
 
 @compiled
-def cell_beyond(number, position, first, last):
-    """Return the index of a cell outside the contiguous cells position[first] to position[last]."""
-    low, high = (0, first) if number < position[first] else (last + 1, len(position))
-    while low < high:
-        middle = (low + high) // 2
-        if position[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def find_cells(scores, code, per_h, position, first, last, at, place):
     """Set `at` to each row's entry in a flat table (C * B,), and `place` to its t."""
     n_cells, before = np.uint32(len(position)), np.uint32(first)
@@ -67,7 +54,7 @@ def find_cells(scores, code, per_h, position, first, last, at, place):
         for i in range(len(scores)):
             number = math.floor(scores[i] * per_h)
             if number < position[first] or number > position[last]:
-                at[i] = code[i] * len(position) + cell_beyond(number, position, first, last)
+                at[i] = code[i] * len(position) + np.searchsorted(position, number)
 
 
 @compiled

@@ -10,20 +10,6 @@ from pairrank.compiled._jit import compiled
 
 
 @compiled
-def place_by_key(keys, order, first, stop, starts, result):
-    """Write the rows at places `first` to `stop` of an order where their keys begin, O(rows).
-
-    keys (m,) int32 is by row; order (m,) int32, or empty: rows are in their own order. starts
-    (n_keys,) int64 has the next place of each key, and is moved on. result (m,) int32 is written.
-    """
-    for at in range(first, stop):
-        row = order[at] if len(order) else at
-        key = keys[row]
-        result[starts[key]] = row
-        starts[key] += 1
-
-
-@compiled
 def gather(values, rows, out):
     """Write the values of rows, out[k] = values[rows[k]]."""
     for k in range(len(rows)):
@@ -31,30 +17,10 @@ def gather(values, rows, out):
 
 
 @compiled
-def scatter(values, rows, out):
-    """Write the values to rows, out[rows[k]] = values[k]."""
-    for k in range(len(rows)):
-        out[rows[k]] = values[k]
-
-
-@compiled
-def scatter_add(values, rows, out):
-    """Add values[k] to out[rows[k]]; rows may repeat."""
-    for k in range(len(rows)):
-        out[rows[k]] += values[k]
-
-
-@compiled
 def _find(values, low, high, wanted):
     """Return the place of a value in the ascending values[low:high], or -1."""
-    stop = high
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < stop and values[low] == wanted else -1
+    place = low + np.searchsorted(values[low:high], wanted)
+    return place if place < high and values[place] == wanted else -1
 
 
 @compiled
@@ -131,44 +97,40 @@ def running_sums(x, ends, forward, backward):
 
 
 @compiled
-def _add_scaled(rate, sign, to_best, total, best, value):
-    """Return (best, total) of two sums, each relative to exp(sign rate best)."""
-    if sign * (best - to_best) > 0.0:
-        return best, total * math.exp(-rate * abs(best - to_best)) + value
+def _add_scaled(to_best, total, best, value):
+    """Return (best, total) of two sums, each relative to exp(best)."""
+    if best > to_best:
+        return best, total * math.exp(to_best - best) + value
     if best == to_best:
         return to_best, total + value
-    return to_best, total + value * math.exp(-rate * abs(to_best - best))
+    return to_best, total + value * math.exp(best - to_best)
 
 
 @compiled
-def join_groups(rate, upwards, query_group, edges, best, sums, joined_best, joined):
+def join_groups(upwards, query_group, edges, best, sums, joined_best, joined):
     """Sum over the lower groups of each group (upwards), or over the higher ones.
 
-    `upwards` sums exp(rate s) over the losers of each group, else exp(-rate s) over its winners. A
-    group's sum is sums * exp(sign rate best), sign 1 upwards and else -1, both (n_groups,); the
-    output `joined_best` and `joined` mean the same, without a group -sign infinity and 0. `edges`
-    (n_edges, 2), as (low group, high group), are empty under the full graph. Costs
-    O(groups + edges), two exponentials each.
+    A group's sum is sums * exp(best), both (n_groups,); the output `joined_best` and `joined` mean
+    the same, without a group -infinity and 0. Groups are joined by `edges` (n_edges, 2), as (low
+    group, high group), and with all others of their query by `query_group`; one of both is empty.
+    Costs O(groups + edges), two exponentials each.
     """
-    sign = 1.0 if upwards else -1.0
-    joined_best[:] = -sign * np.inf
+    joined_best[:] = -np.inf
     joined[:] = 0.0
     for edge in range(len(edges)):
-        other, group = (edges[edge, 0], edges[edge, 1]) if upwards else (
-            edges[edge, 1], edges[edge, 0]
-        )  # fmt: skip
+        group, other = edges[edge, 1], edges[edge, 0]
+        if not upwards:
+            group, other = other, group
         joined_best[group], joined[group] = _add_scaled(
-            rate, sign, joined_best[group], joined[group], best[other], sums[other]
+            joined_best[group], joined[group], best[other], sums[other]
         )
-    if len(edges):
-        return
     for query in range(len(query_group) - 1):
         low, high = query_group[query], query_group[query + 1]
         for k in range(1, high - low):
             group = low + k if upwards else high - 1 - k
             other = group - 1 if upwards else group + 1
             joined_best[group], joined[group] = _add_scaled(
-                rate, sign, joined_best[other], joined[other], best[other], sums[other]
+                joined_best[other], joined[other], best[other], sums[other]
             )
 
 

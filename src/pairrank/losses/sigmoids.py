@@ -128,7 +128,7 @@ class Exponential(MarginLoss):
     array([-1., -0.])
     """
 
-    family = _protocols.Exponential(rate=1.0)
+    family = _protocols.Exponential()
     smooth = True
 
     def _at(self, d: FloatArray, order: int) -> FloatArray:

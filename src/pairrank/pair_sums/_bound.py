@@ -15,10 +15,8 @@ from pairrank import threads
 from pairrank._protocols import Curvature, Evaluated, FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import count_pairs, query_of_groups, scattered
+from pairrank.preferences._codes import count_pairs, query_of_groups
 
-_RANGE_ROWS = 1 << 16
-"""The least and the greatest of so many scores are found while they are in the cache."""
 _FEW_ROWS = 4096
 """A product with fewer rows takes about as long as what Python does around it."""
 
@@ -35,12 +33,7 @@ def range_of(scores: FloatArray) -> tuple[float, float]:
     """Return the least and the greatest score, NaN where one is NaN; zeros if there is none."""
     if not scores.size:
         return 0.0, 0.0
-    parts = threads.run(
-        lambda rows: (scores[rows].min(), scores[rows].max()),
-        threads.blocks(scores.size, _RANGE_ROWS),
-    )
-    low, high = np.transpose(parts)
-    return float(low.min()), float(high.max())
+    return float(scores.min()), float(scores.max())
 
 
 def no_curvature() -> NoReturn:
@@ -209,6 +202,9 @@ def by_user(
     rows: slice | NDArray[np.int32]
     if high - low + 1 == row_of.size:
         rows, place = slice(low, high + 1), row_of - np.int32(low) if low else row_of
-        return rows, [scattered(each, place) if each.size else each for each in arrays]
-    order = np.argsort(row_of, kind="stable")
-    return row_of[order], [each[order] if each.size else each for each in arrays]
+        order = np.empty_like(place)
+        order[place] = np.arange(place.size, dtype=place.dtype)
+    else:
+        order = np.argsort(row_of, kind="stable")
+        rows = row_of[order]
+    return rows, [each[order] if each.size else each for each in arrays]

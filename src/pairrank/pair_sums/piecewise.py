@@ -9,13 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
-from pairrank import threads
 from pairrank._protocols import Curvature, Evaluated, FloatArray, PairSum
 from pairrank.compiled.layout import less_labels
 from pairrank.pair_sums._bound import MOST, OneByOne, as_scores, no_curvature, outside, range_of
 from pairrank.pair_sums.cell_grid import cells_per_margin, cells_per_score, make_grid
 from pairrank.pair_sums.cells import (
-    ROWS_PER_BLOCK,
     UnitSum,
     divide,
     is_smooth,
@@ -187,16 +185,7 @@ class PartnerCurvature(OneByOne):
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
         v = as_scores(v, self._n_rows)
-        partners = self._partners(v)
-        result = np.empty(self._n_rows)
-        own = self._own
-
-        def subtract(rows: slice) -> None:
-            np.multiply(own[rows], v[rows], out=result[rows])
-            result[rows] -= partners[rows]
-
-        threads.run(subtract, threads.blocks(self._n_rows, ROWS_PER_BLOCK))
-        return result
+        return self._own * v - self._partners(v)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""

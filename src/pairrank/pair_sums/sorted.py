@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.compiled.layout import scatter_add
 from pairrank.compiled.merges import (
     find_merges,
     sums_over_merges,
@@ -194,7 +193,7 @@ class SortedState:
                 sums[1] *= 2.0 if hinge.squared else 1.0
                 total += sums[1]
                 value += cost
-            scatter_add(total, state.part.levels.row_of, gradient)
+            gradient[state.part.levels.row_of] += total
             return value
 
         return float(sum(threads.run(add, self._parts)))
@@ -212,8 +211,8 @@ class SortedState:
             for hinge in self.hinges:
                 c = 2.0 * hinge.factor
                 _, sums = state.sums(hinge, c, laid[0], laid[-1], counted=True)
-                scatter_add(sums[0], rows, result[0])
-                scatter_add(sums[1], rows, result[-1])
+                result[0][rows] += sums[0]
+                result[-1][rows] += sums[1]
 
         threads.run(add, self._parts)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.separable import SeparableCurvature, SeparableSum
+from pairrank.pair_sums.separable import SeparableCurvature
 from pairrank.preferences import Pairs, Preferences
 
 
@@ -41,10 +41,10 @@ def weigher(preferences: Preferences) -> Callable[[FloatArray], PairWeights]:
     if isinstance(preferences, Pairs):
         pairs = preferences
         return lambda scores: _of_comparisons(pairs, scores)
-    bound = SeparableSum(preferences, 1.0)
+    levels = preferences
 
     def weigh(scores: FloatArray) -> PairWeights:
-        point = SeparableCurvature(bound, scores)
+        point = SeparableCurvature(levels, scores)
         total, gradient = point.value_and_gradient()
         return PairWeights(total, -gradient, point.apart)
 
