@@ -29,7 +29,7 @@ from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight, svmlight
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import models
-from pairrank.pair_sums import _bound, bind, box_sum, boxed_queries, cells, sigmoid_pairs
+from pairrank.pair_sums import _bound, bind, box_sum, boxes, cells, sigmoid_pairs
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Levels
 
@@ -60,8 +60,7 @@ def small_blocks(monkeypatch):
         (cells, "LEAST_ROWS", 300),
         (cells, "ROWS_PER_BAND", 30),
         (cells, "SMALL_TABLE", 1 << 20),
-        (cells, "ROWS_PER_ENTRY", (0.01, 0.02)),
-        ("pairrank.pair_sums.piecewise", "ROWS_PER_BLOCK", 50),
+        (cells, "ROWS_PER_ENTRY", 0.01),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
         (_bound, "_FEW_ROWS", 1),
         (models, "_ROWS_IN_CACHE", 64),
@@ -69,7 +68,7 @@ def small_blocks(monkeypatch):
         ("pairrank.estimators._descent", "_LEAST_SAMPLE", 200),
         ("pairrank.estimators._descent", "_LINE_ROWS", 300),
         (sorted_sums, "ROWS_PER_PART", 30),
-        (boxed_queries, "ROWS_A_BATCH", 30),
+        (boxes, "ROWS_A_BATCH", 30),
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),
         (box_sum, "ROWS_A_BLOCK", 50),
         (box_sum, "_POINTS_PER_ENTRY", 0),

@@ -7,7 +7,7 @@ import pytest
 
 from pairrank.blocks.crossing_cells import CellsOfLevels, Extent
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
-from pairrank.pair_sums.cell_grid import windowed_grid
+from pairrank.pair_sums.cells import windowed_grid
 
 pytestmark = pytest.mark.numeric
 

@@ -13,7 +13,7 @@ from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.blocks.crossing_sum import crossing_sum
 from pairrank.losses import Square, Tube
 from pairrank.pair_sums import bind
-from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, MARGINS_PER_SPREAD
+from pairrank.pair_sums.cells import CELLS_PER_MARGIN, MARGINS_PER_SPREAD
 from pairrank.preferences import Differences
 from strategies import Problem, problems
 

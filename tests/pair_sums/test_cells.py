@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from definitions import preferences_of
 from pairrank.pair_sums import cells
-from pairrank.pair_sums.cell_grid import make_grid
+from pairrank.pair_sums.cells import make_grid
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
 

@@ -12,25 +12,21 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums._bound import links_of, range_of
-from pairrank.pair_sums.cell_grid import (
+from pairrank.pair_sums._bound import Terms, links_of, range_of
+from pairrank.pair_sums.cells import (
     LARGEST_CELL,
     MARGINS_PER_SPREAD,
+    NO_WEIGHT,
     Grid,
-    cells_per_margin,
-    grid_of_table,
-    windowed_grid,
-)
-from pairrank.pair_sums.cells import (
-    Terms,
     Unit,
     UnitSum,
-    is_smooth,
+    cells_per_margin,
+    grid_of_table,
     partner_sums,
-    stated,
     sweep_moments,
-    term_arrays,
+    windowed_grid,
 )
+from pairrank.pair_sums.piecewise import is_smooth, stated, term_arrays
 
 IntArray = NDArray[np.int64]
 
@@ -43,7 +39,6 @@ FINER, FINEST = 16, 256
 _LARGEST = 1e150
 _TAIL = 1e-3
 """Cells are as many as asked for between these quantiles of the scores."""
-_NO_WEIGHT = np.empty((1, 0))
 
 
 class Extent(NamedTuple):
@@ -191,7 +186,7 @@ def _placed(query: MomentQuery, rows: OwnRows) -> FloatArray:
 
 def _sides(rows: OwnRows) -> FloatArray:
     """Return the weights (S, n), or (1, 0) where all rows weigh 1."""
-    return rows.weight if len(rows.weight) else _NO_WEIGHT
+    return rows.weight if len(rows.weight) else NO_WEIGHT
 
 
 def _unit(query: MomentQuery, rows: OwnRows, weight: FloatArray) -> Unit:
@@ -233,9 +228,9 @@ class CellTable:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         if not self.position.size:
             return np.full(rows.scores.size, np.nan)
-        result = np.empty(rows.scores.size)
-        _at_table(self.made_by, rows, self.position).read(self.table, result, True)
-        return result
+        result = np.zeros((1, rows.scores.size))
+        _at_table(self.made_by, rows, self.position).read(self.table, _sides(rows), result)
+        return result[0]
 
     def curvature(self) -> CellCurvature:
         """Return the Hessian of the pairs that are counted in."""
@@ -297,8 +292,8 @@ class CellProduct:
         assert values is not None
         placed = _at_table(made.made_by, rows, made.position)
         own, partners = np.zeros((2, len(self.sums), values.size))
-        placed.read_sums(made.own, own)
-        placed.read_sums(self.sums, partners)
+        placed.read(made.own, NO_WEIGHT, own)
+        placed.read(self.sums, NO_WEIGHT, partners)
         result = own * values - partners
         return np.asarray((rows.weight * result).sum(axis=0) if len(rows.weight) else result[0])
 

@@ -58,77 +58,49 @@ def find_cells(scores, code, per_h, position, first, last, at, place):
 
 
 @compiled
-def add_rows(scores, code, weight, per_h, position, first, last, at, place, table):
-    """Add (w, w t, w t^2) of every row to its code and cell in `table` (S, C * B * 3).
+def add_rows(scores, code, values, size, per_h, position, first, last, at, place, table):
+    """Add w, and where `size` is 3 also w t and w t^2, of every row to its code and cell.
 
-    `code` (n,) int32; `weight` (S, n), or (1, 0) where all rows weigh 1.
+    `code` (n,) int32; `values` w (S, n), or (1, 0) where all are 1; `table` (S, C * B * size).
     """
-    for start in range(0, len(scores), _CHUNK):
-        own = scores[start : start + _CHUNK]
-        find_cells(own, code[start:], per_h, position, first, last, at, place)
-        flat, mass = table[0], weight[0, start:]
-        losers, mass_of_loser = table[-1], weight[-1, start:]
-        for i in range(len(own)):
-            k = 3 * np.int64(at[i])
-            t = place[i]
-            w = mass[i] if len(mass) else 1.0
-            flat[k] += w
-            flat[k + 1] += w * t
-            flat[k + 2] += w * t * t
-            if len(table) > 1:
-                w = mass_of_loser[i]
-                losers[k] += w
-                losers[k + 1] += w * t
-                losers[k + 2] += w * t * t
-
-
-@compiled
-def add_values(scores, code, values, per_h, position, first, last, at, place, table):
-    """Add the values (S, n) of every row to its code and cell in `table` (S, C * B)."""
     for start in range(0, len(scores), _CHUNK):
         own = scores[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
         for side in range(len(table)):
             flat, here = table[side], values[side, start:]
             for i in range(len(own)):
-                flat[np.int64(at[i])] += here[i]
+                k = size * np.int64(at[i])
+                w = here[i] if len(here) else 1.0
+                flat[k] += w
+                if size == 3:
+                    t = place[i]
+                    flat[k + 1] += w * t
+                    flat[k + 2] += w * t * t
 
 
 @compiled
 def read_rows(
-    scores, code, weight, scale, per_h, position, first, last, at, place, table, is_first, gradient
+    scores, code, weight, size, scale, per_h, position, first, last, at, place, table, out
 ):
-    """Add scale * w * (g0 + g1 t + g2 t^2) of each side to every row's gradient.
+    """Add scale * w * g0, or scale * w * (g0 + g1 t + g2 t^2) where `size` is 3, to `out`.
 
-    (g0, g1, g2) are those of its code and cell in `table` (S, C * B * 3). With `is_first` the
-    gradient is set, whatever it holds.
+    (g0, g1, g2) are those of a row's code and cell in `table` (S, C * B * size); `weight` w is
+    (S, n), or (1, 0) where all are 1. `out` (S, n), or (1, n) for the sums over both sides.
     """
-    for start in range(0, len(scores), _CHUNK):
-        own, out = scores[start : start + _CHUNK], gradient[start : start + _CHUNK]
-        find_cells(own, code[start:], per_h, position, first, last, at, place)
-        flat, mass = table[0], weight[0, start:]
-        losers, mass_of_loser = table[-1], weight[-1, start:]
-        for i in range(len(own)):
-            k = 3 * np.int64(at[i])
-            t = place[i]
-            w = scale * mass[i] if len(mass) else scale
-            found = w * (flat[k] + t * (flat[k + 1] + t * flat[k + 2]))
-            if len(table) > 1:
-                w = scale * mass_of_loser[i]
-                found += w * (losers[k] + t * (losers[k + 1] + t * losers[k + 2]))
-            out[i] = found if is_first else out[i] + found
-
-
-@compiled
-def read_values(scores, code, scale, per_h, position, first, last, at, place, table, out):
-    """Add scale times the entries of every row's code and cell in `table` (S, C * B) to `out`."""
     for start in range(0, len(scores), _CHUNK):
         own = scores[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
         for side in range(len(table)):
-            flat, here = table[side], out[side, start:]
+            flat, mass = table[side], weight[min(side, len(weight) - 1), start:]
+            here = out[min(side, len(out) - 1), start:]
             for i in range(len(own)):
-                here[i] += scale * flat[np.int64(at[i])]
+                k = size * np.int64(at[i])
+                found = flat[k]
+                if size == 3:
+                    t = place[i]
+                    found += t * (flat[k + 1] + t * flat[k + 2])
+                w = scale * mass[i] if len(mass) else scale
+                here[i] += w * found
 
 
 @compiled

@@ -134,6 +134,8 @@ class OneByOne(ABC):
 
 
 IntArray = NDArray[np.int64]
+Terms = tuple[tuple[float, int, float], ...]
+"""The margins, powers and factors of a piecewise polynomial loss."""
 Links = tuple[IntArray, IntArray, IntArray, IntArray]
 """(below_start, below, above_start, above): code k is preferred to the codes
 below[below_start[k] : below_start[k + 1]], and the codes of `above` are preferred to it. All are

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pairrank import threads
 from pairrank.compiled import boxes
 from pairrank.pair_sums._bound import Links, range_of
-from pairrank.pair_sums.profiles import MOST, BoxRule, OutOfRangeError, Profile, box_rule
+from pairrank.pair_sums.profiles import BoxRule, Profile, box_rule
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
 FloatArray = NDArray[np.float64]
@@ -60,7 +60,7 @@ class Boxes:
 
     `points` (n,), at least one; `code` (n,) int32, below `n_codes`, or empty if all are 0: points
     of different codes have entries of their own. `code` and `keys` (n_entries,) then are those of
-    the entries. An OutOfRangeError is raised if a point is not finite or beyond `MOST`.
+    the entries. Points are finite and at most `MOST`.
 
     Costs O(n), or O(n log n) where points lie so far apart that there are more boxes than points.
     """
@@ -70,11 +70,6 @@ class Boxes:
     ) -> None:
         self.rule, self.points, self.n_codes = rule, points, n_codes
         least, greatest = range_of(points)
-        if not (least >= -MOST and greatest <= MOST):
-            raise OutOfRangeError(
-                f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
-                f"to {greatest:g}; scale the features down"
-            )
         first, last = np.floor(least / rule.width), np.floor(greatest / rule.width)
         n_boxes = (last - first + 1.0) * n_codes
         if n_boxes <= max(FEW_BOXES, 2 * points.size):
@@ -91,12 +86,7 @@ class Boxes:
             )
             used = np.flatnonzero(is_used)
             self.code, self.keys = used // n_boxes, first + used % n_boxes
-            entry_of = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
-            threads.run(
-                lambda rows: boxes.number(place[rows], entry_of),
-                threads.blocks(points.size, ROWS_A_BLOCK),
-            )
-            self._entry = place
+            self._entry = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[place]
         else:
             key = np.floor(points / rule.width)
             names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)

@@ -76,11 +76,11 @@ class TiledSum(BoundSum):
         self, scores: FloatArray, vectors: FloatArray, *, order: int, sign: float
     ) -> FloatArray:
         """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` for lost pairs."""
-        vectors = [as_scores(v, self.n_rows) for v in vectors]
-        results = np.zeros((len(vectors), self.n_rows))
+        checked = [as_scores(v, self.n_rows) for v in vectors]
+        results = np.zeros((len(checked), self.n_rows))
         for tile in self.tiles():
             factor = self.phi(tile, scores, order)
-            for v, result in zip(vectors, results, strict=True):
+            for v, result in zip(checked, results, strict=True):
                 result += self.by_row(tile, factor * (v[tile.winner] - v[tile.loser]), sign)
         return results
 

@@ -11,17 +11,26 @@ import numpy as np
 
 from pairrank._protocols import Curvature, Evaluated, FloatArray, PairSum
 from pairrank.compiled.layout import less_labels
-from pairrank.pair_sums._bound import MOST, OneByOne, as_scores, no_curvature, outside, range_of
-from pairrank.pair_sums.cell_grid import cells_per_margin, cells_per_score, make_grid
+from pairrank.pair_sums._bound import (
+    MOST,
+    OneByOne,
+    Terms,
+    as_scores,
+    no_curvature,
+    outside,
+    range_of,
+)
 from pairrank.pair_sums.cells import (
+    Sums,
+    TermArrays,
     UnitSum,
+    cells_per_margin,
+    cells_per_score,
     divide,
-    is_smooth,
-    stated,
-    term_arrays,
+    make_grid,
     weight_of_sides,
 )
-from pairrank.pair_sums.sorted import SortedSum, Terms
+from pairrank.pair_sums.sorted import SortedSum
 from pairrank.preferences import Differences, Levels
 from pairrank.preferences._codes import count_pairs
 
@@ -31,6 +40,32 @@ COARSEST = 4
 """At first, cells may be wider than usual where a table would be large: so many per margin."""
 MOST_PAIRS = 10**10
 """So many pairs of a loss that is summed pair by pair are not summed exactly."""
+
+
+def term_arrays(terms: Terms) -> TermArrays:
+    """Return the margins, powers and factors of terms (m, p, c)."""
+    margins, powers, factors = zip(*terms, strict=True)
+    return (
+        np.array(margins, dtype=np.float64),
+        np.array(powers, dtype=np.int64),
+        np.array(factors, dtype=np.float64),
+    )
+
+
+def is_smooth(terms: Terms) -> bool:
+    """Whether all powers are 2, so that the sum has a curvature."""
+    return min(power for _, power, _ in terms) == 2
+
+
+def stated(sums: Sums, smooth: bool) -> tuple[float, float, float]:
+    """Return value, error and error of the gradient; a sum of hinges is lowered by its rounding."""
+    value, error, gradient_error, rounding = sums
+    error += rounding
+    return (
+        (value, error, gradient_error)
+        if smooth
+        else (value - rounding, error + rounding, gradient_error)
+    )
 
 
 class State(Protocol):
@@ -96,10 +131,9 @@ class PiecewiseSum:
         if not np.isfinite(ends).all():
             return outside(self.n_rows, MOST)
         units, rest = self._parts(scores, ends)
-        whole = bool(units) and self.units[0].n_rows == scores.size
-        gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
+        gradient = np.zeros(scores.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = [unit.gradient(gradient, whole and unit is units[0]) for unit in units]
+            found = [unit.add_gradient(gradient) for unit in units]
             sums = np.sum(found, axis=0).tolist() if found else (0.0,) * 4
             value, error, gradient_error = stated(sums, self.smooth)
             states: list[State] = [*units]

@@ -17,6 +17,7 @@ from pairrank._protocols import (
 )
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
+from pairrank.pair_sums._bound import Terms
 from pairrank.preferences import Differences, Levels, Pairs, Preferences
 
 ALGORITHMS: dict[type, tuple[str, ...]] = {
@@ -28,8 +29,6 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
     Tubes: ("auto", "cells", "sorted"),
 }
 """The names that `pair_sum` may have, by the family of the loss."""
-
-Terms = tuple[tuple[float, int, float], ...]
 
 
 def check_eps(eps: float) -> None:

@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pairrank.exceptions import PairrankError
-
 FloatArray = NDArray[np.float64]
 
 PRODUCT_EPS = 1e-6
@@ -23,10 +21,6 @@ _A = math.sqrt(3.0) / math.pi
 _CRAMER = 2.0 * 1.0865 / math.sqrt(2.0 * math.pi)
 _FAR = 40.0
 """The normal density is 0 beyond this many deviations; its square does not overflow there."""
-
-
-class OutOfRangeError(PairrankError):
-    """A number is not finite, or too large for box sums."""
 
 
 @dataclass(frozen=True)

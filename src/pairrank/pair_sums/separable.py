@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ class SeparableCurvature(OneByOne):
             rows *= weight
         return _Side(rows, best, *self._joined(best, self._by_group(np.add, rows), upwards))
 
-    def _join(self, side: _Side, factor: NDArray[np.generic], upwards: bool) -> FloatArray:
+    def _join(self, side: _Side, factor: NDArray[Any], upwards: bool) -> FloatArray:
         """Return the sums of `side.rows` times factors over the groups each group is joined with.
 
         `factor` (n_kept,); the result (n_groups,) is relative to `side.joined_best`.

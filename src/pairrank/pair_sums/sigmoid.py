@@ -181,7 +181,7 @@ class SigmoidSum(BoundSum):
             self.error = max(self.error, self._reported.error)
 
     def _boxed(self, levels: Levels, borders: NDArray[np.int64]) -> QuerySum:
-        from pairrank.pair_sums.boxed_queries import BoxedQueries
+        from pairrank.pair_sums.boxes import BoxedQueries
 
         return BoxedQueries(levels, self._chosen, borders, self.kind, self.eps)
 

@@ -16,7 +16,7 @@ from pairrank.compiled.merges import (
     values_over_merges,
 )
 from pairrank.compiled.sorting import sort_segments
-from pairrank.pair_sums._bound import borders_of
+from pairrank.pair_sums._bound import Terms, borders_of
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_of_groups
 
@@ -34,8 +34,6 @@ rows of 400 levels; sorted: 86, 140 and 12; 23, 28 and 5; 81, 145 and 41.
 LEAF_ROWS = 128
 """Levels of fewer than half as many rows share a leaf of the tree, which is summed pair by pair."""
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
-
-Terms = tuple[tuple[float, int, float], ...]
 
 
 class Hinge(NamedTuple):
