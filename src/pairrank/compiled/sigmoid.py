@@ -192,14 +192,6 @@ COLUMNS = 450
 """So many losers at a time: two winners give at most `_FACTORS` factors."""
 
 
-@compiled
-def gather(ranges, row_of, values, out):
-    """Write the values (n_all,) by place, in some ranges (n, 2) of places."""
-    for at in range(len(ranges)):
-        for k in range(ranges[at, 0], ranges[at, 1]):
-            out[k] = values[row_of[k]]
-
-
 @compiled_reassociating
 def exponentials(ranges, s, a, near):
     """Write exp(s - the highest score) of each query, and whether it is near."""

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import threads
+from pairrank._protocols import FloatArray
 from pairrank.compiled import boxes
 from pairrank.pair_sums._bound import Links, range_of
 from pairrank.pair_sums.profiles import BoxRule, Profile, box_rule
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NO_CODE = np.empty(0, dtype=np.int32)

@@ -22,8 +22,9 @@ from pairrank.pair_sums.profiles import (
     BoxRule,
     box_rule,
 )
-from pairrank.pair_sums.sigmoid_pairs import NONE, batches, runs
+from pairrank.pair_sums.sigmoid_pairs import NONE, batches
 from pairrank.preferences import Levels
+from pairrank.preferences.sampling import ranges
 
 IntArray = NDArray[np.int64]
 
@@ -145,7 +146,7 @@ class _Batch(LevelBoxes):
     ) -> None:
         first_band = np.searchsorted(borders, levels.query_group)
         n_bands = np.diff(first_band)[queries]
-        bands = runs(first_band[queries], n_bands)
+        bands = ranges(first_band[queries], first_band[queries + 1])
         starts = levels.group_start[borders]
         start, sizes = starts[bands], np.diff(starts)[bands]
         query_code = np.append(0, np.cumsum(n_bands))
@@ -158,7 +159,7 @@ class _Batch(LevelBoxes):
         super().__init__(kind, kind, links, eps, query_code)
         places: Any = slice(int(start[0]), int(start[-1] + sizes[-1]))
         if places.stop - places.start > sizes.sum():
-            places = runs(start, sizes)
+            places = ranges(start, start + sizes)
         code = np.repeat(np.arange(bands.size, dtype=np.int32), sizes)
         sides = levels.sides[: 1 if levels.roles is None else 2]
         weight = [NONE if side is None else side[places] for side in sides]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_numbers
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.papers.beaulieu import SeriesSum
@@ -15,7 +15,6 @@ from pairrank.pair_sums.plan import check_eps
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
 
 _PAIRS_AT_ONCE = 1 << 22
 _FEW_PAIRS = 1500

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-FloatArray = NDArray[np.float64]
+from pairrank._protocols import FloatArray
 
 PRODUCT_EPS = 1e-6
 """The least error of products with the Hessian; only the gradient decides where Newton ends."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from pairrank.pair_sums._bound import BoundSum, as_scores, borders_of, within_ba
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
     Derivative,
-    Differentiable,
     QuerySum,
     SigmoidPairs,
     pairs_of_queries,
@@ -138,7 +138,7 @@ class SigmoidSum(BoundSum):
         return [part.derivative(order, scores) for part in parts]
 
     @functools.cached_property
-    def _second(self) -> list[Differentiable]:
+    def _second(self) -> list[Any]:
         """What adds up to the Hessian; it is made when it is first asked for.
 
         phi'' is even. So where no row has a weight and all levels are small, all pairs of a query's

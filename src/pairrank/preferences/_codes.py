@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences.roles import Roles
 
-FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
 _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
@@ -25,7 +26,6 @@ from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 from pairrank.preferences.pairs import Pairs
 from pairrank.preferences.roles import Roles, weights_of_rows
 
-FloatArray = NDArray[np.float64]
 _PAIRS_PER_EDGE = 16
 
 

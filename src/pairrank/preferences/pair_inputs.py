@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
 from pairrank._arrays import as_array, as_float_array, plain, refuse_hidden, shown
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
-FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int32]
 _NO_COLUMN = (str, bytes, Mapping, Set)
 

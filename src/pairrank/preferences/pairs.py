@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import query_codes, scale_to
 from pairrank.preferences.pair_inputs import (
@@ -20,7 +21,6 @@ from pairrank.preferences.pair_inputs import (
 )
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
-FloatArray = NDArray[np.float64]
 _LARGEST_PRODUCT = 1e200
 _MOST_COUNTED = 2.0**53
 _OPTIONAL = ("weight", "magnitude", "groups", "comparison")

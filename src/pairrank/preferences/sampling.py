@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank.preferences._codes import count_pairs, query_of_groups
 from pairrank.preferences.levels import Levels
 from pairrank.preferences.pairs import Pairs
@@ -171,7 +172,6 @@ def _standing_for(levels: Levels, other: Levels) -> Levels:
     return replace(other, n_pairs=n_pairs, query_pair_weight=query_pair_weight, pair_scale=scale)
 
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Drawn = tuple[NDArray[np.int32], NDArray[np.int32]]
 
