@@ -48,6 +48,13 @@ SMALL: dict[str, tuple[str, dict[tuple[Any, str], int]]] = {
 """What large queries have, for a few rows: an algorithm, and the sizes that it is bound with."""
 
 EVERY = [(name, algorithm) for name, served in ALGORITHMS.items() for algorithm in served]
+ONCE = list(
+    {
+        (type(LOSSES[name].loss.family), algorithm): (name, algorithm)
+        for name, algorithm in reversed(EVERY)
+    }.values()
+)
+"""Each algorithm of a family, with the first of its losses."""
 
 
 def sum_of(name: str, algorithm: str, levels: Levels, eps: float = 1e-6) -> Any:

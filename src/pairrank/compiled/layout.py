@@ -27,21 +27,10 @@ def _find(values, low, high, wanted):
 def joined_groups(group_level, query_group, above_start, above, edges):
     """Write the (low group, high group) that a graph joins, ascending, and return their number.
 
-    Parameters
-    ----------
-    group_level : ndarray of int32, shape (n_groups,)
-        Ascending within each query.
-    query_group : ndarray of int64, shape (n_queries + 1,)
-        Where each query's groups begin.
-    above_start, above : ndarray of int64, shape (n_levels + 1,) and (n_edges,)
-        The levels above each level, ascending.
-    edges : ndarray of int64, shape (n, 2)
-        Filled from the start; of length 0 to count only.
-
-    Notes
-    -----
-    For each group O(k log n) where k is the smaller, n the larger of the groups of its query and
-    the levels above its level.
+    `group_level` (n_groups,) int32 ascends within each query, whose groups begin at `query_group`.
+    `above` has the levels above each level, ascending, from above_start[level] on. `edges` (n, 2)
+    are filled from the start; of length 0 they are counted only. Costs O(k log n) for each group,
+    where k is the smaller, n the larger of the groups of its query and the levels above its level.
     """
     n_edges = 0
     for query in range(len(query_group) - 1):

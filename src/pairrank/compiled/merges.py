@@ -64,22 +64,12 @@ def _split(order, middle, spare):
 def find_merges(merges, starts, scores, margin, order, places, positions, line, spare):
     """Write the rows of every merge, and their positions in one another.
 
-    Parameters
-    ----------
-    merges : ndarray of int64, shape (n_merges, 6)
-        The first place and the end of the lower run and of the upper, the query, and whether both
-        are the halves of a node that is to be split.
-    starts : ndarray of int64, shape (n_merges,)
-        Where the rows of each merge begin in `places` and `positions`: n_a of the lower run, then
-        n_b of the upper.
-    scores : ndarray of shape (n_rows,)
-        In the order of the layout.
-    order : ndarray of int32, shape (n_rows,)
-        The places of each run sorted by score, or those of each root of a tree; is changed.
-    places, positions : ndarray of int32
-        Are written.
-    line, spare : ndarray of float64 and of int32, as long as the longest merge
-        Scratch.
+    A merge (n_merges, 6) has the first place and the end of the lower run and of the upper, the
+    query, and whether both are the halves of a node that is to be split. Its rows begin at
+    starts[k] in `places` and `positions`, int32: those of the lower run, then of the upper.
+    `scores` (n_rows,) are in the layout. `order` (n_rows,) int32 has the places of each run sorted
+    by score, or those of each root of a tree, and is changed. `line` and `spare` int32, as long as
+    the longest merge, are scratch.
     """
     for k in range(len(merges)):
         low, low_end, high, high_end = merges[k, 0], merges[k, 1], merges[k, 2], merges[k, 3]
@@ -228,28 +218,16 @@ def sums_over_runs(
 ):
     """Add all pairs within runs of groups to `sums`, pair by pair; return the cost.
 
-    Parameters
-    ----------
-    runs : ndarray of int64, shape (n_runs, 5)
-        The first and last + 1 group of a run, the first and last + 1 of its edges, and its query.
-        First edge -1: every group is preferred to all lower ones of the run.
-    edges : ndarray of int64, shape (n_edges, 2)
-        (low group, high group).
-    group_start : ndarray of int64
-    scale : ndarray of shape (n_queries,)
-        A factor on each query's pairs.
-    scores, winner, loser : ndarray of shape (n_rows,)
-        In the order of the layout: scores, and what a row weighs in the sums of the rows that it
-        loses to, and of those that it wins against: `winner` in those of its losers.
-    margin, squared, width : float, bool, float
-        See above; not `squared`, a pair counts 1 where its excess is positive and at most `width`.
-    sums : ndarray of shape (2, n_rows)
-        Gets f or 1 of the pairs of each row, times the loser's value in the winner's line 0, and
-        times the winner's value in the loser's line 1.
+    A run (n_runs, 5) has its first and last + 1 group, the first and last + 1 of its `edges`
+    (low group, high group), and its query, whose pairs are multiplied by `scale`. First edge -1:
+    every group is preferred to all lower ones of the run. `scores`, `winner` and `loser` (n_rows,)
+    are in the layout; the latter are what a row weighs in the sums of the rows that it wins
+    against, and of those that it loses to. Not `squared`, a pair counts 1 where its excess is
+    positive and at most `width`.
 
-    Notes
-    -----
-    O(pairs), a third of a nanosecond each. The cost weighs a pair by both its values.
+    Line 0 of `sums` (2, n_rows) gets f or 1 of the pairs of each winner, times the loser's value,
+    line 1 that of each loser, times the winner's value. The cost weighs a pair by both values.
+    O(pairs), a third of a nanosecond each.
     """
     total = 0.0
     of_winners, of_losers = sums[0], sums[1]

@@ -54,30 +54,11 @@ def sums_by_sweeps(
 ):  # fmt: skip
     """Add every pair of full graphs to `sums` and return the cost; see `merges.sums_over_runs`.
 
-    Parameters
-    ----------
-    by_tree : bool
-        By a selection tree, else by one node per level.
-    ranges : ndarray of int64, shape (n_queries, 2)
-        The rows of each query, ascending by score.
-    scale : ndarray of shape (n_queries,)
-        A factor on each query's pairs.
-    places : ndarray of int32, shape (n_rows,)
-        The place in the layout of each row in the order of the scores.
-    scores, level, winner, loser : ndarray of shape (n_rows,)
-        In the layout.
-    n_levels : ndarray of int64, shape (n_queries,)
-        The levels of a query's rows go from 0 to n_levels - 1.
-    margin : float
-    squared : bool
-    moments : bool
-        Sum the cost too; otherwise only values, whatever their sign.
-    sums : ndarray of shape (2, n_rows)
-        In the layout.
-
-    Notes
-    -----
-    O(rows log levels) by a tree, else O(rows * levels): two sweeps.
+    `by_tree`: by a selection tree, else by one node per level. `ranges` (n_queries, 2) are the rows
+    of each query, ascending by score, at the `places` (n_rows,) int32 of the layout; `scale` is a
+    factor on each query's pairs. Scores, level, winner and loser (n_rows,) are in the layout, and
+    the levels of a query go from 0 to n_levels - 1. Without `moments` only values are summed,
+    whatever their sign. O(rows log levels) by a tree, else O(rows * levels): two sweeps.
     """
     nodes = np.zeros((2 * _first_leaf(n_levels.max()), 4))
     found = np.zeros(3)

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
+from pairrank import threads
 from pairrank._protocols import Features, FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._descent import Method
@@ -24,7 +25,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
 from pairrank.objective import Problem
-from pairrank.objective.normal_equations import block_rows, cut, dense
+from pairrank.objective.normal_equations import block_rows, dense
 from pairrank.preferences import Differences, Pairs
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _deviation(differences: Differences) -> float:
 def _radius_of_rows(features: Any) -> float:
     """Return the largest distance of a row from zero, or from the mean of rows if that is less."""
     n_rows, n_features = features.shape
-    parts = list(cut(slice(0, n_rows), block_rows(n_features)))
+    parts = threads.blocks(n_rows, block_rows(n_features))
     mean = sum(dense(features[part]).sum(axis=0) for part in parts) / n_rows
     from_zero = from_mean = 0.0
     for part in parts:

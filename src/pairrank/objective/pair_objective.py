@@ -131,32 +131,17 @@ class Sums(Protocol):
         """Whether a gradient at zero may be rounding alone."""
 
 
-class PairProblem(Protocol):
-    """A `Problem` or a `BlockProblem`, as an objective sees it."""
-
-    @property
-    def penalty(self) -> float:
-        """What multiplies half of the squared norm of the weights."""
-
-    @property
-    def uneven_diagonal(self) -> LinearMap | None:
-        """The inverse of the Hessian's diagonal at w = 0; None where it is even."""
-
-    def bound(self) -> Sums:
-        """Return what evaluates the problem."""
-
-
 class PairObjective:
     r"""A problem as an objective: penalty/2 \|w\|^2 is left to the solver.
 
-    `model` approximates the Hessian; None: that of every pair. `inverse` preconditions where the
-    model does not; None: the inverse of the Hessian's diagonal where features differ in size. At
-    w = 0 value and gradient are computed once.
+    It is a `Problem` or a `BlockProblem`. `model` approximates the Hessian; None: that of every
+    pair. `inverse` preconditions where the model does not; None: the inverse of the Hessian's
+    diagonal where features differ in size. At w = 0 value and gradient are computed once.
     """
 
     def __init__(
         self,
-        problem: PairProblem,
+        problem: Any,
         model: HessianModel | None = None,
         inverse: LinearMap | None = None,
     ) -> None:

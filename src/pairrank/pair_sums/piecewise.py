@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from pairrank.pair_sums.cells import (
     make_grid,
     weight_of_sides,
 )
-from pairrank.pair_sums.sorted import SortedSum
+from pairrank.pair_sums.sorted import SortedState, SortedSum
 from pairrank.preferences import Differences, Levels
 from pairrank.preferences._codes import count_pairs
 
@@ -66,16 +65,6 @@ def stated(sums: Sums, smooth: bool) -> tuple[float, float, float]:
         if smooth
         else (value - rounding, error + rounding, gradient_error)
     )
-
-
-class State(Protocol):
-    """The sums of some pairs at fixed scores."""
-
-    def add_partners(self, values: FloatArray, result: FloatArray) -> None:
-        """Add 2 c times the sum of the values of each row's partners that are counted in.
-
-        Both are (S, n_rows): values as winners and as losers, sums over losers and over winners.
-        """
 
 
 class PiecewiseSum:
@@ -136,7 +125,7 @@ class PiecewiseSum:
             found = [unit.add_gradient(gradient) for unit in units]
             sums = np.sum(found, axis=0).tolist() if found else (0.0,) * 4
             value, error, gradient_error = stated(sums, self.smooth)
-            states: list[State] = [*units]
+            states: list[UnitSum | SortedState] = [*units]
             if rest is not None:
                 state = rest.at(scores)
                 value += state.gradient(gradient)
@@ -204,7 +193,7 @@ class PartnerCurvature(OneByOne):
     Eqs. 11 to 17).
     """
 
-    def __init__(self, levels: Levels, states: Sequence[State]) -> None:
+    def __init__(self, levels: Levels, states: Sequence[UnitSum | SortedState]) -> None:
         self._n_rows, self._states = levels.n_rows, states
         sides = weight_of_sides(levels)
         self._weight = None
