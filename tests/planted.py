@@ -3,19 +3,20 @@
 Faults are drawn by a seed from the syntax trees of src, rooms in proportion to their lines: a
 changed sign, bound, index, factor, constant, default, order, message, or a check that is missing.
 Each is planted in a copy of src, and the tests that run its line are run until one fails. Results
-are kept as they come, so that a second run goes on where the first was stopped; survivors are
-tried again when the tests have changed. The share found and the survivors end the output.
+are kept as they come, so that a second run continues an interrupted one; survivors are tried again
+when the tests have changed. The share found and the survivors end the output.
 
 A survivor is equivalent (no input tells it from the original), dead (no user can reach it), or a
-missing test. --judged names a file that says which: lines of "equivalent | NAME | why" or
-"dead | NAME | why", NAME being the fault's as it is listed.
+missing test.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import queue
@@ -25,15 +26,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from coverage import CoverageData
+
 from fault_sites import Fault, draw, room_of
-from fault_tests import TestsByLine
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "pairrank"
@@ -44,66 +45,55 @@ MEMORY = 12 * 2**30
 class Copy:
     """A copy of src in which faults are planted, with its own compiled code."""
 
-    def __init__(self, folder: Path, warm: Path | None) -> None:
-        self.folder = folder
-        self.package = folder / "src" / "pairrank"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(
-            PACKAGE.parent, folder / "src", ignore=shutil.ignore_patterns("__pycache__")
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.package = folder, folder / "src" / "pairrank"
+        shutil.rmtree(folder / "src", ignore_errors=True)
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(
+        self, arguments: list[str], seconds: float | None = None, cache: str = "cache"
+    ) -> tuple[int | None, str]:
+        """Run pytest; returns its status (None where it took too long) and what it printed."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(ROOT / "tests")]),
+                "NUMBA_CACHE_DIR": str(self.folder / cache),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "COVERAGE_FILE": str(self.folder / "coverage"),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=limited if seconds else None,
         )
-        self.cache = folder / "cache"
-        if warm:
-            shutil.copytree(warm, self.cache)
-            self._adopt(self.cache)
-
-    def _adopt(self, cache: Path) -> None:
-        """Give the folders of another copy's compiled code the names that numba asks for here."""
-        for sources in {path.parent for path in self.package.rglob("*.py")}:
-            digest = hashlib.sha1(str(sources).encode()).hexdigest()
-            for other in cache.glob(f"{sources.name}_*"):
-                other.rename(cache / f"{sources.name}_{digest}")
-
-    def environment(self, cache: Path) -> dict[str, str]:
-        """Return the environment of a process that imports this copy."""
-        path = os.pathsep.join([str(self.folder / "src"), str(ROOT / "tests")])
-        return {
-            **os.environ,
-            "PYTHONPATH": path,
-            "NUMBA_CACHE_DIR": str(cache),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
+        try:
+            output, _ = process.communicate(timeout=seconds)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
     @contextlib.contextmanager
-    def planted(self, fault: Fault) -> Iterator[Path]:
-        """Plant a fault; yields the folder of compiled code to use with it."""
+    def planted(self, fault: Fault) -> Iterator[str]:
+        """Plant a fault; yields the folder of compiled code: an empty one if that may change."""
         file = self.package / fault.path
         source, times = file.read_bytes(), file.stat()
-        cache = self.cache
-        if fault.path.startswith("compiled/"):
-            cache = self.folder / "planted_cache"
-            shutil.rmtree(cache, ignore_errors=True)
-            shutil.copytree(self.cache, cache, copy_function=os.link)
-            for stem in importers_of(self.package / "compiled", file.stem):
-                for old in cache.glob(f"*/{stem}.*"):
-                    old.unlink()
+        shutil.rmtree(self.folder / "planted_cache", ignore_errors=True)
         try:
             file.write_bytes(fault.planted(source))
-            yield cache
+            yield "planted_cache" if fault.path.startswith("compiled/") else "cache"
         finally:
             file.write_bytes(source)
             os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
-
-
-def importers_of(folder: Path, stem: str) -> set[str]:
-    """Return a file of a folder, and those of it that import it, directly or not."""
-    texts = {file.stem: file.read_text("utf-8") for file in folder.glob("*.py")}
-    found, waiting = {stem}, [stem]
-    while waiting:
-        word = re.compile(rf"^\s*(?:from|import)\b[^\n]*\b{waiting.pop()}\b", re.MULTILINE)
-        new = {other for other, text in texts.items() if word.search(text)} - found
-        found |= new
-        waiting += new
-    return found
 
 
 def limited() -> None:
@@ -111,52 +101,100 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def run(
-    arguments: list[str], environment: dict[str, str], seconds: float | None
-) -> tuple[int | None, str]:
-    """Run pytest; returns its status (None where it took too long) and what it printed."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        preexec_fn=limited if seconds else None,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-        return process.returncode, output
-    except subprocess.TimeoutExpired:
-        return None, ""
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+class TestsByLine:
+    """The tests that run each line of a package, and how long each test takes.
+
+    Compiled functions leave no trace in coverage, nor does a constant that is read at import: the
+    tests of such a line are those that run a line which mentions the name it is part of.
+    """
+
+    __test__ = False
+
+    def __init__(self, copy: Copy, log: str) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        for taken, test in re.findall(r"^ *([\d.]+)s \w+ +(\S+?::.+)$", log, re.MULTILINE):
+            self.seconds[test] += float(taken)
+        self.bad = set(re.findall(r"^(?:FAILED|ERROR) (\S+?::.+?)(?: - .*)?$", log, re.MULTILINE))
+        data = CoverageData(str(copy.folder / "coverage"))
+        data.read()
+        self.sources, self.contexts = {}, {}
+        for file in sorted(copy.package.rglob("*.py")):
+            path = file.relative_to(copy.package).as_posix()
+            self.sources[path] = file.read_text("utf-8")
+            self.contexts[path] = data.contexts_by_lineno(str(file))
+        self.of_file: dict[str, set[str]] = defaultdict(set)
+        for test in {each.rpartition("|")[0] for each in data.measured_contexts() if each}:
+            self.of_file[test.partition("::")[0]].add(test)
+
+    def of(self, path: str, line: int) -> list[str]:
+        """Return the tests to run for a line: of those that run it, then of those that may do.
+
+        The quickest case of every test function comes first.
+        """
+        top, lines = self.place(path, line)
+        found, others = self.running(path, lines), set()
+        if not found or path.startswith("compiled"):
+            others = self.mentioning(top) - found
+        return [*self.in_order(found - self.bad), *self.in_order(others - self.bad)]
+
+    def place(self, path: str, line: int) -> tuple[str, Iterable[int]]:
+        """Return the name right under the module around a line, and the innermost statement."""
+        top, lines = "", range(line, line + 1)
+        for node in ast.walk(ast.parse(self.sources[path])):  # the outermost first
+            if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno:
+                target = getattr(node, "targets", [getattr(node, "target", node)])[0]
+                top = top or getattr(target, "name", "") or getattr(target, "id", "")
+                body = getattr(node, "body", None)
+                is_function = isinstance(node, ast.FunctionDef | ast.ClassDef)
+                first = body[0].lineno if is_function else node.lineno
+                last = body[0].lineno - 1 if body and not is_function else node.end_lineno
+                lines = range(first, 1 + max(first, last))
+        return top, lines
+
+    def running(self, path: str, lines: Iterable[int]) -> set[str]:
+        """Return the tests that run a line; a fixture's setup stands for the tests of its file."""
+        found: set[str] = set()
+        for context in {each for line in lines for each in self.contexts[path].get(line, ())}:
+            test, _, phase = context.rpartition("|")
+            found |= self.of_file[test.partition("::")[0]] if phase == "setup" else {test}
+        return found - {""}
+
+    def mentioning(self, name: str) -> set[str]:
+        """Return the tests that run a line with a name, or with a compiled caller of it."""
+        found, waiting, seen = set(), [name], {name, ""}
+        while waiting:
+            word = re.compile(rf"\b{re.escape(waiting.pop())}\b")
+            for path, source in self.sources.items():
+                lines = [n for n, text in enumerate(source.split("\n"), 1) if word.search(text)]
+                found |= self.running(path, lines)
+                if path.startswith("compiled"):
+                    callers = {self.place(path, line)[0] for line in lines} - seen
+                    waiting += callers
+                    seen |= callers
+        return found
+
+    def in_order(self, tests: Iterable[str]) -> list[str]:
+        """Return the quickest case of each test function, then the second, and so on."""
+        cases: dict[str, list[str]] = defaultdict(list)
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            cases[test.partition("[")[0]].append(test)
+        rounds = itertools.zip_longest(*cases.values())
+        return [test for each in rounds for test in each if test]
 
 
-def baseline(folder: Path, jobs: int, tests: list[str]) -> tuple[TestsByLine, Path]:
+def baseline(folder: Path, jobs: int, tests: list[str]) -> TestsByLine:
     """Run every test without a fault, under coverage, unless the same was done before."""
     key = digest_of([PACKAGE, *(ROOT / test for test in tests)])
-    base, log, coverage = folder / "base", folder / "base.log", folder / "coverage"
+    log, copy = folder / "base.log", Copy(folder / "copy0")
     if not log.exists() or not log.read_text().endswith(f"{key}\n"):
         print("running the tests without a fault, under coverage", flush=True)
-        copy = Copy(base, None)
-        environment = {**copy.environment(copy.cache), "COVERAGE_FILE": str(coverage)}
         options = ["-n", str(jobs), "-vv", "--durations=0", f"--cov={copy.package}"]
-        began = time.monotonic()
-        status, output = run(
-            [*options, "--cov-context=test", "--cov-report=", *tests], environment, None
-        )
+        status, output = copy.run([*options, "--cov-context=test", "--cov-report=", *tests])
         if status not in (0, 1):
             sys.exit(f"the tests could not be run:\n{output[-2000:]}")
-        print(f"  {time.monotonic() - began:.0f} s: {output.strip().splitlines()[-1]}", flush=True)
+        print(f"  {output.strip().splitlines()[-1]}", flush=True)
         log.write_text(f"{output}\n{key}\n")
-    return TestsByLine(base / "src" / "pairrank", coverage, log.read_text()), base / "cache"
+    return TestsByLine(copy, log.read_text())
 
 
 def digest_of(paths: list[Path]) -> str:
@@ -170,43 +208,29 @@ def digest_of(paths: list[Path]) -> str:
 
 def tried(fault: Fault, copy: Copy, tests: TestsByLine, budget: float) -> dict[str, Any]:
     """Plant one fault and run its tests, the quickest of each function first, within a budget."""
-    chosen, total = [], 0.0
     candidates = tests.of(fault.path, fault.line)
-    for test in candidates:
-        total += tests.seconds[test]
-        if total > budget and chosen:
-            break
-        chosen.append(test)
-    record: dict[str, Any] = {"tests": len(chosen), "of": len(candidates), "by": ""}
+    taken = itertools.accumulate(tests.seconds[test] for test in candidates)
+    chosen = candidates[: max(1, sum(seconds <= budget for seconds in taken))]
+    counts = {"tests": len(chosen), "of": len(candidates)}
     if not chosen:
-        return {**record, "found": False, "seconds": 0.0}
+        return {**counts, "found": False, "by": ""}
     names = copy.folder / "tests.txt"
     names.write_text("\n".join(chosen))
-    began = time.monotonic()
     with copy.planted(fault) as cache:
-        limit = 180.0 + 5.0 * min(total, budget)
-        status, output = run(["-x", f"@{names}"], copy.environment(cache), limit)
+        status, output = copy.run(["-x", f"@{names}"], 180.0 + 5.0 * budget, cache)
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
-    by = "time" if status is None else failed[1] if failed else f"status {status}" if status else ""
-    return {
-        **record,
-        "found": status != 0,
-        "by": by,
-        "seconds": round(time.monotonic() - began, 1),
-    }
+    by = "time" if status is None else failed[1] if failed else f"status {status}"
+    return {**counts, "found": status != 0, "by": by}
 
 
 def keyed(fault: Fault) -> str:
     """Return what a fault's result is kept under: its name and the state of its file."""
-    digest = hashlib.sha256((PACKAGE / fault.path).read_bytes()).hexdigest()[:12]
-    return f"{fault.name} @{fault.start} {digest}"
+    return f"{fault.name} @{fault.start} {digest_of([PACKAGE / fault.path])[:12]}"
 
 
 def kept(file: Path, tests_digest: str) -> dict[str, dict[str, Any]]:
     """Return the results of earlier runs that still hold: found, or survived these very tests."""
-    if not file.exists():
-        return {}
-    records = map(json.loads, file.read_text().splitlines())
+    records = map(json.loads, file.read_text().splitlines() if file.exists() else ())
     return {
         each["key"]: each
         for each in records
@@ -214,37 +238,20 @@ def kept(file: Path, tests_digest: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def judged(file: Path | None) -> dict[str, str]:
-    """Return "equivalent" or "dead" by the names of faults."""
-    lines = file.read_text().splitlines() if file else []
-    parts = [[part.strip() for part in line.split(" | ")] for line in lines if " | " in line]
-    return {name: verdict for verdict, name, *_ in parts}
-
-
-def report(
-    faults: list[Fault], results: dict[str, dict[str, Any]], verdicts: dict[str, str]
-) -> None:
+def report(faults: list[Fault], results: dict[str, dict[str, Any]]) -> None:
     """Print the share found, by room, and the survivors."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    survivors = []
+    planted: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for fault in faults:
-        result = results.get(keyed(fault))
-        if result is None:
-            continue
-        outcome = "found" if result["found"] else verdicts.get(fault.name, "missed")
+        result = results[keyed(fault)]
         for room in (room_of(fault.path), "all"):
-            counts[room].update([outcome, "planted"])
+            planted[room] += 1
+            found[room] += result["found"]
         if not result["found"]:
-            survivors.append((fault, outcome, result))
-    print(f"\n{'room':16} planted  found  equivalent  dead  missed  found of the rest")
-    for room, count in sorted(counts.items(), key=lambda item: (item[0] == "all", item[0])):
-        rest = count["planted"] - count["equivalent"] - count["dead"]
-        share = f"{count['found'] / rest:.0%}" if rest else "-"
-        figures = (count["planted"], count["found"], count["equivalent"], count["dead"])
-        print("{:16} {:7}  {:5}  {:10}  {:4}".format(room, *figures), end="")
-        print(f"  {count['missed']:6}  {share:>17}")
-    for fault, outcome, result in survivors:
-        print(f"\n{outcome}: {fault.name}\n    {result['tests']} of {result['of']} tests")
+            print(f"\nmissed: {fault.name}\n    {result['tests']} of {result['of']} tests")
+    print(f"\n{'room':16} planted  found  share")
+    for room, count in sorted(planted.items(), key=lambda item: (item[0] == "all", item[0])):
+        print(f"{room:16} {count:7}  {found[room]:5}  {found[room] / count:5.0%}")
 
 
 def parsed() -> argparse.Namespace:
@@ -260,7 +267,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--state", type=Path, default=ROOT / ".planted", help="where results are kept"
     )
-    parser.add_argument("--judged", type=Path, help="verdicts on survivors")
     parser.add_argument("--list", action="store_true", help="list the faults, plant none")
     parser.add_argument("tests", nargs="*", default=["tests/public"], help="(tests/public)")
     return parser.parse_args()
@@ -269,44 +275,40 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     """Draw, plant, report."""
     options = parsed()
-    faults = [
-        fault
-        for fault in draw(PACKAGE, options.count, options.seed)
-        if options.room in (None, room_of(fault.path))
-    ]
+    drawn = draw(PACKAGE, options.count, options.seed)
+    faults = [fault for fault in drawn if options.room in (None, room_of(fault.path))]
     if not faults:
         sys.exit(f"no fault is drawn in a room {options.room!r}; --list names the places of all")
     if options.list:
         print("\n".join(fault.name for fault in faults))
         return
     options.state.mkdir(parents=True, exist_ok=True)
-    tests, cache = baseline(options.state, options.jobs, options.tests)
+    tests = baseline(options.state, options.jobs, options.tests)
     tests_digest = digest_of([ROOT / each for each in options.tests])
     file = options.state / "results.jsonl"
     results = kept(file, tests_digest)
     waiting = [fault for fault in faults if keyed(fault) not in results]
     copies: queue.Queue[Copy] = queue.Queue()
-    for job in range(min(options.jobs, len(waiting))):
-        copies.put(Copy(options.state / f"copy{job}", cache))
+    for job in range(options.jobs):
+        copies.put(Copy(options.state / f"copy{job}"))
 
     def one(fault: Fault) -> dict[str, Any]:
         copy = copies.get()
         try:
-            result = tried(fault, copy, tests, options.seconds)
+            return tried(fault, copy, tests, options.seconds)
         finally:
             copies.put(copy)
-        return {"key": keyed(fault), "tests_digest": tests_digest, **result}
 
-    with ThreadPoolExecutor(max(1, options.jobs)) as pool, file.open("a") as stream:
+    with ThreadPoolExecutor(options.jobs) as pool, file.open("a") as stream:
         futures = {pool.submit(one, fault): fault for fault in waiting}
         for done, future in enumerate(as_completed(futures), 1):
-            result = future.result()
+            fault = futures[future]
+            result = {"key": keyed(fault), "tests_digest": tests_digest, **future.result()}
             results[result["key"]] = result
             print(json.dumps(result), file=stream, flush=True)
             mark = f"found by {result['by']}" if result["found"] else "SURVIVED"
-            name = futures[future].name
-            print(f"[{done}/{len(waiting)}] {result['seconds']} s {name}: {mark}", flush=True)
-    report(faults, results, judged(options.judged))
+            print(f"[{done}/{len(waiting)}] {fault.name}: {mark}", flush=True)
+    report(faults, results)
 
 
 if __name__ == "__main__":

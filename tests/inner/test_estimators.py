@@ -21,7 +21,7 @@ from pairrank import (
 from pairrank._protocols import Step
 from pairrank.estimators import covariance
 from pairrank.estimators._docstrings import completed, entries
-from pairrank.estimators._rows import Rows, Watch, draw_held_rows, row_scores
+from pairrank.estimators._rows import Rows, Watch, draw_held_rows
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Hinge, Logistic, SquaredHinge
 from pairrank.metrics import pairwise_accuracy
@@ -148,7 +148,7 @@ def test_of_comparisons_with_groups_whole_groups_are_drawn():
         assert not set(tested.groups) & set(left.groups)
         assert left.n_pairs + tested.n_pairs == 40
     alone = Pairs([0, 1], [1, 2], groups=["a", "a"])
-    with pytest.raises(PairrankError, match="validation groups cannot be drawn from 1"):
+    with pytest.raises(PairrankError, match="1 of the groups has"):
         kept_back(alone)
 
 
@@ -160,11 +160,11 @@ def test_of_comparisons_with_groups_whole_groups_are_drawn():
         (np.arange(3.0), None, None, "from 3 samples"),
         (np.arange(10.0), None, np.arange(10.0) < 3, "from 3 samples"),
         (np.append(np.zeros(9), 1.0), None, None, "nearly all labels are equal"),
-        (np.arange(10.0), np.arange(10), None, "0 of 10 queries"),
+        (np.arange(10.0), np.arange(10), None, "0 of the queries have"),
         (np.arange(10.0) % 5, np.arange(10) // 2 * (np.arange(10) < 4), None, "pass X_val"),
-        (Pairs([0], [1]), None, None, "from 1 of them"),
-        (Pairs([0, 1], [1, 2], magnitude=[0.0, 1.0]), None, None, "from 1 of them"),
-        (Pairs([0], [1], n_rows=4), np.array([0, 0, 1, 1]), None, "1 of 2 queries"),
+        (Pairs([0], [1]), None, None, "1 of the comparisons has"),
+        (Pairs([0, 1], [1, 2], magnitude=[0.0, 1.0]), None, None, "1 of the comparisons has"),
+        (Pairs([0], [1], n_rows=4), np.array([0, 0, 1, 1]), None, "1 of the queries has"),
     ],
 )
 def test_what_cannot_be_drawn_from_is_refused(y, qid, weight, message):
@@ -176,16 +176,6 @@ def test_what_cannot_be_drawn_from_is_refused(y, qid, weight, message):
     X = np.ones((len(y), 2))
     with pytest.raises(PairrankError, match=message):
         RankRLS(regularization="iteration").fit(X, y, qid=qid, sample_weight=weight)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("block", [1, 1 << 21])
-def test_rows_are_scored_where_they_lie(form, block, monkeypatch):
-    monkeypatch.setattr("pairrank.estimators._rows._BLOCK_ENTRIES", block)
-    rng = np.random.default_rng(0)
-    X, w, rows = rng.normal(size=(30, 4)), rng.normal(size=4), np.array([3, 5, 6, 29])
-    np.testing.assert_allclose(row_scores(form(X), rows)(w), X[rows] @ w)
-    np.testing.assert_allclose(row_scores(form(X))(w), X @ w)
 
 
 def test_of_equal_scores_the_first_iterate_is_kept_and_zero_weights_never():

@@ -8,50 +8,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairrank.estimators.sandwich import (
-    cluster_scatter,
+from pairrank.estimators.covariance import (
     contrast_errors,
     flat_directions,
     inverse_hessian,
     sandwich,
+    scatter_of_totals,
 )
 from pairrank.exceptions import PairrankError
 
 pytestmark = pytest.mark.numeric
 
 
-def drawn(seed, n=40, n_features=3, n_players=7):
-    rng = np.random.default_rng(seed)
-    first = rng.integers(0, n_players, n)
-    second = (first + rng.integers(1, n_players, n)) % n_players
-    return rng.normal(size=(n, n_features)), first, second, rng.integers(0, 6, n)
+def totals(g, clusters):
+    return np.array([g[clusters == c].sum(axis=0) for c in range(clusters.max() + 1)])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@given(seed=st.integers(0, 1000))
-def test_a_scatter_by_clusters_is_a_sum_over_comparisons_of_one_cluster(form, seed):
-    g, _, _, clusters = drawn(seed)
-    n_clusters = int(clusters.max()) + 1
-    total = g.sum(axis=0)
-    wanted = -np.outer(total, total) / n_clusters
+def test_a_scatter_by_clusters_is_a_sum_over_comparisons_of_one_cluster(form):
+    rng = np.random.default_rng(0)
+    g, clusters = rng.normal(size=(40, 3)), np.arange(40) % 6
+    wanted = -np.outer(g.sum(axis=0), g.sum(axis=0)) / 6
     for k in range(len(g)):
         for other in np.flatnonzero(clusters == clusters[k]):
             wanted += np.outer(g[k], g[other])
-    wanted *= n_clusters / (n_clusters - 1)
-    np.testing.assert_allclose(cluster_scatter(form(g), clusters), wanted, rtol=1e-12, atol=1e-12)
+    summed = totals(g, clusters)
+    blocks = [form(summed[:2]), form(summed[2:])]
+    np.testing.assert_allclose(scatter_of_totals(blocks), wanted * 6 / 5, rtol=1e-12, atol=1e-12)
 
 
-def test_a_weight_is_the_number_of_equal_clusters():
-    g, _, _, clusters = drawn(0)
-    weight = np.array([1, 3, 2, 1, 4, 2])[: clusters.max() + 1]
-    repeated, codes, stop = [], [], 0
-    for c, times in enumerate(weight):
-        for _ in range(times):
-            repeated.append(g[clusters == c])
-            codes.append(np.full(len(repeated[-1]), stop))
-            stop += 1
-    wanted = cluster_scatter(np.concatenate(repeated), np.concatenate(codes))
-    found = cluster_scatter(g * weight[clusters][:, None], clusters, weight=weight.astype(float))
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_weight_is_the_number_of_equal_clusters(form):
+    g, weight = np.random.default_rng(0).normal(size=(6, 3)), np.array([1, 3, 2, 1, 4, 2])
+    wanted = scatter_of_totals([np.repeat(g, weight, axis=0)])
+    summed = form(g * weight[:, None])
+    found = scatter_of_totals([summed[:4], summed[4:]], weight.astype(float))
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
@@ -147,10 +138,9 @@ def test_sandwiches_equal_those_of_statsmodels():
     g = (p - y)[:, None] * Z
     inverse = inverse_hessian(Z.T @ (Z * (p * (1 - p))[:, None]))
     options = {"use_correction": False}
-    found = sandwich(inverse, cluster_scatter(g, voter))
+    found = sandwich(inverse, scatter_of_totals([totals(g, voter)]))
     wanted = cov_cluster(model, voter, **options) * 25 / 24
     np.testing.assert_allclose(found, wanted, rtol=1e-8)
-    every = np.arange(y.size)
-    robust = cov_cluster(model, every, **options)
-    found = sandwich(inverse, cluster_scatter(g, every, weight=np.ones(y.size)))
+    robust = cov_cluster(model, np.arange(y.size), **options)
+    found = sandwich(inverse, scatter_of_totals([g], np.ones(y.size)))
     np.testing.assert_allclose(found, robust * y.size / (y.size - 1), rtol=1e-8)

@@ -13,10 +13,30 @@ from scipy import sparse
 
 from pairrank import Pairs
 from pairrank.exceptions import FileFormatError, PairrankError
-from reproduction.data import DatasetNotFoundError, describe, list_datasets, load
+from reproduction.data import DatasetNotFoundError, describe, list_datasets, load, load_ratings
 from reproduction.data.loaders import READERS
 from reproduction.data.made import discretize
 from reproduction.data.registry import read_records
+from reproduction.protocols import count_preferences
+
+RATINGS = {
+    "ml-1m": (1_000_204, 1.0, 5.0),
+    "jester": (1_810_455, -9.95, 10.0),
+    "book_crossing_partial": (27_086, 1.0, 10.0),
+}
+"""Ratings, the least and the greatest; 16 of Book-Crossing are of one book by one reader again."""
+
+
+def test_every_record_is_complete():
+    assert set(read_records("ratings")) == set(RATINGS)
+    for record in (*read_records("rows").values(), *read_records("ratings").values()):
+        for text in (record.title, record.source, record.licence, record.target):
+            assert text.strip(), record.name
+        assert record.description.endswith(".")
+        assert min(record.n_rows, record.n_columns) > 0
+        assert record.reader in {*READERS, "lines", "table"}
+        assert record.files
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())
 
 
 @pytest.mark.parametrize("name", list_datasets())
@@ -33,17 +53,15 @@ def test_every_real_set_is_what_the_registry_states(data_home, name):
     assert data.qid is None or data.qid.shape == data.y.shape
 
 
-@pytest.mark.parametrize("name", list_datasets())
-def test_every_record_is_complete(name):
-    record = describe(name)
-    assert record.name == name
-    for text in (record.title, record.source, record.licence, record.target):
-        assert text.strip()
-    assert record.description.endswith(".")
-    assert min(record.n_rows, record.n_columns) > 0
-    assert record.reader in READERS
-    assert record.files
-    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())
+@pytest.mark.parametrize("name", RATINGS)
+def test_every_ratings_table_is_what_the_registry_states(data_home, name):
+    data, record = load_ratings(name, data_home), read_records("ratings")[name]
+    n_ratings, *ends = RATINGS[name]
+    assert data.item.shape == data.rating.shape == (n_ratings,)
+    assert [data.rating.min(), data.rating.max()] == ends
+    assert (data.user_ids.size, data.item_ids.size) == (record.n_rows, record.n_columns)
+    assert data.counts.min() >= 1
+    assert (np.unique(data.item) == np.arange(data.item_ids.size)).all()
 
 
 @pytest.mark.parametrize(
@@ -51,12 +69,9 @@ def test_every_record_is_complete(name):
     [
         ("letor4_mq2008", {"fold": 1, "subset": "train"}, (9630, 46), 471),
         ("letor4_mq2008", {"fold": 1, "subset": "valid"}, (2707, 46), 157),
-        ("letor4_mq2008", {"fold": 1, "subset": "test"}, (2874, 46), 156),
         ("letor4_mq2008", {"fold": 4, "subset": "train"}, (2707 + 2874 + 2933, 46), 470),
         ("letor4_mq2008", {"fold": 4, "subset": "test"}, (3062, 46), 157),
-        ("letor4_mq2008", {}, (15211, 46), 784),
         ("mslr_sample", {}, (6042, 136), 54),
-        ("webis_clueweb09_ltr", {}, (26646, 42), 61),
         ("libsvm_a9a", {"subset": "test"}, (16281, 123), None),
     ],
 )
@@ -66,55 +81,76 @@ def test_parts_of_real_sets_have_their_shapes(data_home, name, options, shape, n
     assert (None if data.qid is None else len(set(data.qid.tolist()))) == n_queries
 
 
+def test_reuters_is_the_modapte_split(data_home):
+    train = load("reuters21578", data_home)
+    test = load("reuters21578", data_home, subset="test", topic="grain")
+    assert (train.y.size, test.y.size) == (9603, 3299)
+    assert (train.y.sum(), test.y.sum()) == (2877, 149)
+    assert train.X.shape[1] == test.X.shape[1]
+    lengths = np.sqrt(train.X.multiply(train.X).sum(axis=1))
+    assert np.allclose(lengths[lengths > 0], 1.0)
+
+
+def test_real_comparisons_are_all_there(data_home):
+    pictures, models = load("gifgif", data_home), load("llmfao", data_home)
+    assert (pictures.y.n_pairs, pictures.y.magnitude) == (106_887, None)
+    assert pictures.y.groups is None
+    assert models.y.n_pairs == 8931
+    assert len(set(models.y.groups)) > 100
+    assert (models.y.magnitude == 0.0).sum() == 3471
+
+
 def test_the_papers_pairs_come_out(data_home):
     """Raykar's Table 1 counts the pairs of 4/5 of the rows: bins of equal width for California."""
-
-    def n_pairs(labels):
-        counts = np.bincount(labels)
-        return (counts.sum() ** 2 - (counts**2).sum()) // 2
-
-    california = n_pairs(discretize(load("cal_housing", data_home).y, 3, by="width"))
-    abalone = n_pairs(discretize(load("abalone", data_home).y, 3, by="count"))
-    assert 0.64 * california == pytest.approx(82420255, rel=1e-3)
-    assert 0.64 * abalone == pytest.approx(3713729, rel=3e-3)
+    california = discretize(load("cal_housing", data_home).y, 3, by="width")
+    abalone = discretize(load("abalone", data_home).y, 3, by="count")
+    assert 0.64 * count_preferences(california) == pytest.approx(82420255, rel=1e-3)
+    assert 0.64 * count_preferences(abalone) == pytest.approx(3713729, rel=3e-3)
 
 
-def make_home(tmp_path, monkeypatch, content: bytes):
-    """A data_home with one registered set of our own."""
-    record = describe("machine_cpu")
-    digest = hashlib.sha256(content).hexdigest()
-    records = read_records("rows")
-    monkeypatch.setitem(
-        records, "machine_cpu", replace(record, files={"machine_cpu.arff.gz": digest})
-    )
-    folder = tmp_path / "machine_cpu"
-    folder.mkdir()
-    return folder
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Return a function that replaces the file of a set, and loads the set."""
+
+    def load_written(name, content, *, as_gz=True, kept=None, **changes):
+        record = describe(name)
+        (file,) = record.files
+        digest = hashlib.sha256(content).hexdigest()
+        changed = replace(record, files={file: digest}, **changes)
+        monkeypatch.setitem(read_records("rows"), name, changed)
+        folder = tmp_path / name
+        folder.mkdir()
+        stored = content if kept is None else kept
+        if as_gz:
+            stored, path = gzip.compress(stored), folder / file
+        else:
+            path = folder / file.removesuffix(".gz")
+        path.write_bytes(stored)
+        return load(name, tmp_path)
+
+    return load_written
 
 
 ARFF = b"@relation r\n@attribute a {3,4}\n@attribute b real\n@data\n3,0.5\n4,0.25\n"
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("compressed", [True, False])
-def test_a_file_may_be_compressed_or_not(tmp_path, monkeypatch, compressed, line_end):
-    content = ARFF.replace(b"\n", line_end)
-    folder = make_home(tmp_path, monkeypatch, content)
-    if compressed:
-        (folder / "machine_cpu.arff.gz").write_bytes(gzip.compress(content))
-    else:
-        (folder / "machine_cpu.arff").write_bytes(content)
-    data = load("machine_cpu", tmp_path)
+@pytest.mark.parametrize("as_gz", [True, False])
+def test_a_file_may_be_compressed_or_not(written, as_gz, line_end):
+    data = written("machine_cpu", ARFF.replace(b"\n", line_end), as_gz=as_gz)
     assert data.X.tolist() == [[3.0], [4.0]]
     assert data.y.tolist() == [0.5, 0.25]
 
 
-def test_another_checksum_is_refused(tmp_path, monkeypatch):
-    folder = make_home(tmp_path, monkeypatch, ARFF)
-    (folder / "machine_cpu.arff.gz").write_bytes(gzip.compress(ARFF + b"3,1\n"))
+def test_another_checksum_is_refused(written):
     with pytest.raises(FileFormatError, match=r"checksum differs.*source: "):
-        load("machine_cpu", tmp_path)
-    (folder / "machine_cpu.arff.gz").write_bytes(gzip.compress(ARFF)[:-9])
+        written("machine_cpu", ARFF, kept=ARFF + b"3,1\n")
+
+
+def test_a_damaged_file_is_refused(written, tmp_path):
+    written("machine_cpu", ARFF)
+    (path,) = (tmp_path / "machine_cpu").iterdir()
+    path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(FileFormatError, match="damaged or cut"):
         load("machine_cpu", tmp_path)
 
@@ -125,6 +161,8 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path, monkeypatch):
         load("letor4_mq2008")
     with pytest.raises(FileNotFoundError, match=r"S1\.txt\.gz is missing .*source: https"):
         load("letor4_mq2008", tmp_path)
+    with pytest.raises(DatasetNotFoundError, match=r"ratings_no_timestamp.*source: "):
+        load_ratings("ml-1m", tmp_path)
     monkeypatch.setenv("PAIRRANK_DATA", str(tmp_path))
     with pytest.raises(ValueError, match=r"abalone\.arff\.gz is missing"):
         load("abalone")
@@ -137,49 +175,54 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path, monkeypatch):
         ("abalone", {"fold": 1}, "no option fold; there are: none"),
         ("letor4_mq2008", {"bin": 1}, "no option bin; there are: fold, subset"),
         ("letor4_mq2008", {"fold": 6}, r"fold=6; choose one of 1, 2, 3, 4, 5"),
-        (
-            "letor4_mq2008",
-            {"subset": "vali"},
-            "subset='vali'; choose one of 'train', 'valid', 'test'",
-        ),
         ("libsvm_a9a", {"subset": "valid"}, "subset='valid'; choose one of 'train', 'test'"),
     ],
 )
 def test_names_and_options_that_are_not_known_are_refused(tmp_path, name, options, message):
     with pytest.raises(PairrankError, match=message):
         load(name, tmp_path, **options)
+    with pytest.raises(PairrankError, match=r"no ratings table 'netflix'; there are .*ml-1m"):
+        load_ratings("netflix")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not the ARFF"),
-        ("hello\n@data\n", "no rows"),
-        ("@relation r\n@attribute a real\n@data\n", "no rows"),
-        ("@relation r\n@attribute a string\n@data\nx\n", "not the ARFF"),
-        ("@relation r\n@attribute a real\n@data\nx\n", "not the ARFF.*'x'"),
-        ("@relation r\n@attribute a {u,v}\n@data\nw\n", "not the ARFF.*w value not in"),
-        ("@relation r\n@attribute a real\n@data\n1\n?\n", "row 2: a value is missing"),
-        ("@relation r\n@attribute a {1,2}\n@data\n?\n", "row 1: a value is missing"),
+        (b"", "not the ARFF"),
+        (b"@relation r\n@attribute a real\n@data\n", "no rows"),
+        (b"@relation r\n@attribute a real\n@data\nx\n", "not the ARFF.*'x'"),
+        (b"@relation r\n@attribute a {u,v}\n@data\nw\n", "not the ARFF.*w value not in"),
+        (b"@relation r\n@attribute a real\n@data\n1\n?\n", "row 2: a value is missing"),
+        (b"@relation r\n@attribute a {1,2}\n@data\n?\n", "row 1: a value is missing"),
     ],
 )
-def test_bad_arff_is_refused(tmp_path, monkeypatch, text, message):
-    folder = make_home(tmp_path, monkeypatch, text.encode())
-    (folder / "machine_cpu.arff").write_text(text)
-    with pytest.raises(FileFormatError, match=rf"machine_cpu\.arff\.gz.*{message}"):
-        load("machine_cpu", tmp_path)
+def test_bad_arff_is_refused(written, text, message):
+    with pytest.raises(FileFormatError, match=rf"machine.cpu\.arff\.gz.*{message}"):
+        written("machine_cpu", text)
 
 
-def test_arff_rows_with_gaps_are_dropped_on_request(tmp_path, monkeypatch):
+def test_arff_rows_with_gaps_are_dropped_on_request(written):
     text = (
-        "% c\n@RELATION 'r'\n@attribute 'a b' { 1, 2}\n@attribute s {M,F}\n@ATTRIBUTE c REAL\n"
-        "@ATTRIBUTE y REAL\n@DATA\n1,F,2,5\n?,M,3,5\n2,M, 4,6\n"
+        b"% c\n@RELATION 'r'\n@attribute 'a b' { 1, 2}\n@attribute s {M,F}\n@ATTRIBUTE c REAL\n"
+        b"@ATTRIBUTE y REAL\n@DATA\n1,F,2,5\n?,M,3,5\n2,M, 4,6\n"
     )
-    folder = make_home(tmp_path, monkeypatch, text.encode())
-    (folder / "machine_cpu.arff").write_text(text)
-    kept = replace(describe("machine_cpu"), settings={"drop_missing": True})
-    monkeypatch.setitem(read_records("rows"), "machine_cpu", kept)
-    data = load("machine_cpu", tmp_path)
+    data = written("machine_cpu", text, settings={"drop_missing": True})
     assert data.X.tolist() == [[1, 0, 1, 2], [2, 1, 0, 4]]
     assert data.y.tolist() == [5, 6]
     assert data.feature_names == ["a b", "s=M", "s=F", "c"]
+
+
+def test_sides_and_ties_of_comparisons_are_read(written):
+    parts = written("llmfao", b"worker,winner,left,right\n7,left,a,b\n7,right,a,c\n9,tie,b,c\n")
+    assert parts.feature_names == ["a", "b", "c"]
+    assert parts.y.i.tolist() == [0, 2, 1]
+    assert parts.y.j.tolist() == [1, 0, 2]
+    assert parts.y.magnitude.tolist() == [1.0, 1.0, 0.0]
+    assert parts.y.groups.tolist() == ["7", "7", "9"]
+    assert (parts.X.toarray() == np.eye(3)).all()
+
+
+def test_a_winner_that_is_no_side_is_named(written):
+    message = r"row 2: the winner must be left, right or tie .got 'both'"
+    with pytest.raises(FileFormatError, match=message):
+        written("llmfao", b"winner,left,right\nleft,a,b\nboth,a,c\n")

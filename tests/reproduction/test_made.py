@@ -26,14 +26,13 @@ def test_a_seed_fixes_the_rows(name):
 
 
 def test_equal_counts_never_split_ties():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 30, 1000) / 7
+    y = np.random.default_rng(0).integers(0, 30, 1000) / 7
     labels = discretize(y, 5)
     for value in np.unique(y):
         assert len(set(labels[y == value].tolist())) == 1
     assert (np.diff(labels[np.argsort(y, kind="stable")]) >= 0).all()
     assert np.abs(np.bincount(labels, minlength=5) - 200).max() <= 40
-    assert np.bincount(discretize(rng.random(1000), 8)).tolist() == [125] * 8
+    assert np.bincount(discretize(np.sqrt(np.arange(1000.0)), 8)).tolist() == [125] * 8
 
 
 def test_equal_widths_close_bins_on_the_right():
@@ -67,10 +66,10 @@ def test_documents_have_the_statistics_that_are_promised(monkeypatch):
 
 
 def test_parses_are_queries_of_real_utilities():
-    data = made.make_parses(300, random_state=0)
+    data = made.make_parses(60, random_state=0)
     assert data.X.nnz / np.prod(data.X.shape) == pytest.approx(0.0027, rel=0.05)
     sizes = np.bincount(data.qid)
-    assert sizes.size == 300
+    assert sizes.size == 60
     assert sizes.min() >= 2
     assert np.abs(np.bincount(data.qid, data.utility)).max() < 1e-9
     assert (data.y - data.utility).std() == pytest.approx(0.5, rel=0.1)

@@ -10,10 +10,7 @@ from reproduction.study import NotRun, Printed
 from reproduction_cells import cell, one_study
 
 PICTURES = command.ROOT / "reproduction" / "pictures"
-VALUES = {
-    "wmw": [0.7, 0.8], "seconds": [0.1, 0.2], "distance": [0.5, 1e-3], "accuracy": [0.6, 0.7],
-    "ndcg": [0.6, 0.7], "error": [0.1, 0.01], "bound": 0.1,
-}  # fmt: skip
+VALUES = {"seconds": [0.1, 0.2], "error": [0.1, 0.01], "number": [1.0, 2.0]}
 
 
 def record_of(number=(97.0, 98.0), *, status="done"):
@@ -42,10 +39,9 @@ def lines_of(study):
         (record_of([3.0]), "3.000"),
         (record_of(status="time"), "★ 60 s"),
         (record_of(status="memory"), "★ 4 GiB"),
-        (record_of(status="failed"), "failed"),
         (record_of(status="absent"), "absent"),
     ],
-    ids=["spread", "one", "time", "memory", "failed", "absent"],
+    ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_an_entry_shows_the_state_of_its_cell(record, shown):
     assert lines_of(study_with(record)) == [f"| a | {shown} |"]
@@ -109,7 +105,11 @@ def test_the_committed_page_is_made_from_the_committed_results():
 @pytest.mark.parametrize("name", STUDIES)
 def test_committed_differences_have_a_reason_and_pictures_a_table(name):
     study = load_study(name)
-    assert [each for each in compared(study) if not each.agrees and each.reason is None] == []
+    for each in compared(study):
+        assert each.agrees or each.reason
+        assert "shape" not in each.place
+        assert "generated" not in each.place
+        assert "Rand" not in each.place or each.place.endswith((": N", ": d", ": S"))
     tables = {f"{name}-{table.name}.svg" for table in study.tables if table.curves}
     assert {path.name for path in PICTURES.glob(f"{name}-*.svg")} <= tables
 
@@ -135,17 +135,15 @@ def test_unknown_names_are_refused(options, message, tmp_path, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_pictures_are_drawn_from_some_cells_and_always_the_same(name, tmp_path):
+def test_pictures_are_drawn_from_some_cells_and_always_the_same(tmp_path):
     pytest.importorskip("matplotlib")
-    study = load_study(name, tmp_path)
+    study = load_study("airola2010", tmp_path)
     assert draw_pictures(study, tmp_path) == set()
     for table in study.tables:
         for each in table.cells[::2]:
             study.records[each.key] = {"status": "done", "values": VALUES}
     drawn = draw_pictures(study, tmp_path / "one")
-    assert drawn == {f"{name}-{table.name}.svg" for table in study.tables if table.curves}
-    if name == "airola2010":
-        draw_pictures(study, tmp_path / "two")
-        for each in drawn:
-            assert (tmp_path / "one" / each).read_bytes() == (tmp_path / "two" / each).read_bytes()
+    assert drawn == draw_pictures(study, tmp_path / "two") != set()
+    assert drawn == {f"{study.name}-{table.name}.svg" for table in study.tables if table.curves}
+    for each in drawn:
+        assert (tmp_path / "one" / each).read_bytes() == (tmp_path / "two" / each).read_bytes()

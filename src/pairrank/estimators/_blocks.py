@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import Callback, FloatArray, Step
+from pairrank._protocols import Callback, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
@@ -63,62 +63,40 @@ def fit_on_passes(
     ranker._check_parameters()
     ranker._check_blocks()
     if held is None and ranker._stops_early:
-        reason, remedy = ranker._early_reason
-        raise PairrankError(
-            f"{reason} stops the fit by validation rows, and there are none: "
-            f"pass X_val (in memory, or as X is) to fit, or {remedy}"
-        )
+        raise PairrankError(ranker._needs_held("X_val (in memory, or as X is)"))
     graph = as_graph(getattr(ranker, "graph", "full"))
     catalog = describe(passes, seed=ranker._seed(), graph=graph)
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
     raw = raw_coef or np.asarray
+    last: list[Any] = [None]
     _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
-    n_targets = _n_targets(catalog)
+    n_targets = len(columns_of(catalog.sample.rows.y))
     watches = [] if held is None else _watches(ranker, held, held_names, raw, n_targets)
     starts = _starts(ranker, catalog, n_targets)
     if own_coef is not None:
         starts = [None if start is None else own_coef(start) for start in starts]
     prepared = ranker._prepare_blocks(passes, catalog)
     _keep_counts(ranker, catalog, prepared)
-    last = _Last(raw)
+
+    def told(step: Any) -> object:
+        """Keep the weights, and pass them on as those of the user's features."""
+        last[0] = step.coef
+        return callback is not None and callback(step._replace(coef=raw(step.coef)))
+
     try:
         with threads.blas_for(catalog.sample.rows.X):
-            solve, told = ranker._block_solver(passes, prepared), last.passing(callback)
-            solutions = ranker._solve(solve, range(n_targets), starts, watches, last, told)
+            solve = ranker._block_solver(passes, prepared)
+            solutions = ranker._solve(solve, range(n_targets), starts, watches, told)
     except Exception as error:
-        if last.coef is not None:
-            ranker.partial_coef_ = error.partial_coef_ = raw(last.coef)  # type: ignore[attr-defined]
+        if last[0] is not None:
+            ranker.partial_coef_ = error.partial_coef_ = raw(last[0])  # type: ignore[attr-defined]
         raise
     status = ranker._keep(solutions, watches, n_targets)
     ranker._warn(status, row_scores(catalog.sample.rows.X))
     ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])
     ranker._conclude_blocks(prepared, solutions)
     return ranker
-
-
-class _Last:
-    """A callback that keeps the last weights, and passes on steps in the user's features."""
-
-    def __init__(self, raw: Callable[[FloatArray], FloatArray]) -> None:
-        self.raw = raw
-        self.coef: FloatArray | None = None
-
-    def __call__(self, step: Step) -> bool:
-        """Keep the weights of a step."""
-        self.coef = step.coef
-        return False
-
-    def passing(self, callback: Callback | None) -> Callback | None:
-        """Return a callback that is called with the weights of the user's features."""
-        if callback is None:
-            return None
-
-        def call(step: Step) -> object:
-            assert step.coef is not None
-            return callback(step._replace(coef=self.raw(step.coef)))
-
-        return call
 
 
 def held_of(
@@ -147,12 +125,6 @@ def names_of(X: Any) -> list[str] | None:
     """Return the names of the features of a frame; None for anything else."""
     names = list(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
-
-
-def _n_targets(catalog: Catalog) -> int:
-    """Return the number of columns of the labels."""
-    y: Any = catalog.sample.rows.y
-    return 1 if y.ndim == 1 else int(y.shape[1])
 
 
 def _watches(

@@ -184,10 +184,12 @@ class FittedRanker(BaseRanker, ABC):
         """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
         return self.patience is not None
 
-    @property
-    def _early_reason(self) -> tuple[str, str]:
-        """The parameter that stops a fit early, and what to do without validation rows."""
-        return f"patience={self.patience}", "leave patience=None"
+    def _needs_held(self, wanted: str) -> str:
+        """Return the message of a fit that stops early and has no validation rows."""
+        return (
+            f"patience={self.patience} stops the fit by validation rows, and there are none: pass "
+            f"{wanted} to fit, or leave patience=None"
+        )
 
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
@@ -196,10 +198,7 @@ class FittedRanker(BaseRanker, ABC):
         if hasattr(self, "validation_fraction"):
             generator = np.random.default_rng(self._seed())
             return draw_held_rows(rows, float(self.validation_fraction), generator)
-        raise PairrankError(
-            f"{self._early_reason[0]} stops the fit by validation rows, and there are none: "
-            f"pass X_val and y_val (and qid_val) to fit, or {self._early_reason[1]}"
-        )
+        raise PairrankError(self._needs_held("X_val and y_val (and qid_val)"))
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
         """Return the functions that judge each target; a single column is used for all targets."""

@@ -20,7 +20,6 @@ from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
 
-_BLOCK_ENTRIES = 1 << 19
 Judge = Callable[[FloatArray], float]
 """From the scores of validation rows to one number; higher is better."""
 
@@ -86,9 +85,12 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    kept = None if rows.kept_weight is None else rows.kept_weight > 0
-    ranker.n_rows_ = int(rows.X.shape[0] if kept is None else kept.sum())
-    ranker.n_queries_ = _count_queries(rows, preferences, kept)
+    kept = slice(None) if rows.kept_weight is None else rows.kept_weight > 0
+    ranker.n_rows_ = rows.X.shape[0] if isinstance(kept, slice) else int(kept.sum())
+    if isinstance(preferences, Levels):
+        ranker.n_queries_ = preferences.n_queries
+    else:
+        ranker.n_queries_ = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
     ranker.__dict__.pop("n_ties_", None)
     if isinstance(rows.y, Pairs):
         magnitude = rows.y.magnitude
@@ -96,14 +98,6 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
     elif isinstance(preferences, Levels):
         sizes = np.diff(preferences.group_start)
         ranker.n_ties_ = int((sizes * (sizes - 1) // 2).sum())
-
-
-def _count_queries(rows: Rows, preferences: Any, kept: Any) -> int:
-    if rows.qid is None:
-        return 1
-    if isinstance(preferences, Levels):
-        return preferences.n_queries
-    return int(query_codes(rows.qid if kept is None else rows.qid[kept])[0].size)
 
 
 def columns_of(y: Any) -> list[Any]:
@@ -116,137 +110,95 @@ def columns_of(y: Any) -> list[Any]:
 def draw_held_rows(
     rows: Rows, fraction: float, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """Hold out a fraction: whole queries; of a single query, rows or comparisons.
+    """Hold out a fraction: whole queries or groups of Pairs; else comparisons, or rows.
 
-    Pairs with groups are held out by whole groups, whatever the queries. Only queries and groups
-    with a preference are drawn. Rows are drawn along their sorted labels (those of the
-    first target), so that the lowest and the highest label are among them. X is not copied: rows
-    held out get weight 0.
+    Only queries, groups and comparisons with a preference are drawn. Rows of a single query are
+    drawn along their sorted labels (those of the first target), so that the lowest and the highest
+    label are among them. X is not copied: rows held out get weight 0.
 
     Returns the training rows and the validation rows; raises a PairrankError if there are too few
-    rows or queries for both.
+    rows, queries, groups or comparisons for both.
     """
     y, weight = rows.y, rows.sample_weight
-    codes = None if rows.qid is None else query_codes(rows.qid)[1]
-    if isinstance(y, Pairs) and y.groups is not None:
-        return _some_comparisons(rows, fraction, generator)
-    if codes is not None and codes.max(initial=0) > 0:
-        held = _whole_queries(y, codes, weight, fraction, generator)
-    elif isinstance(y, Pairs):
-        return _some_comparisons(rows, fraction, generator)
+    queries = np.zeros(len(y), dtype=np.int32) if rows.qid is None else query_codes(rows.qid)[1]
+    if not isinstance(y, Pairs):
+        codes = level_codes(columns_of(y)[0])[1]
+        if not queries.any():
+            places = _along_labels(codes, weight, fraction, generator)
+        else:
+            levels = Levels.build(codes, queries, sample_weight=weight)
+            first = levels.row_of[levels.query_start[:-1]]
+            eligible = queries[first[levels.query_pair_weight > 0]]
+            drawn = _drawn(eligible, "queries", fraction, generator)
+            places = np.flatnonzero(np.isin(queries, drawn))
     else:
-        held = _some_rows(columns_of(y)[0], weight, fraction, generator)
-    places = np.flatnonzero(held)
+        prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
+        if weight is not None:
+            prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
+        if y.groups is not None or not queries.any():
+            name, units = "comparisons", np.arange(y.n_pairs, dtype=np.int32)
+            if y.groups is not None:
+                name, units = "groups", query_codes(y.groups)[1]
+            held = np.isin(units, _drawn(units[prefers], name, fraction, generator))
+            held_rows = rows.drawn(y.select(held), np.arange(y.n_rows, dtype=np.intp))
+            return rows._replace(y=y.select(~held)), held_rows
+        drawn = _drawn(queries[y.i[prefers]], "queries", fraction, generator)
+        places = np.flatnonzero(np.isin(queries, drawn))
     training = np.ones(len(y)) if weight is None else weight.copy()
     training[places] = 0.0
     return rows._replace(sample_weight=training), rows.drawn(y[places], places)
 
 
-def _whole_queries(
-    y: Any,
+def _drawn(
+    units: NDArray[Any], name: str, fraction: float, generator: np.random.Generator
+) -> NDArray[Any]:
+    """Return a fraction of the distinct units, at least one and not all."""
+    units = np.unique(units)
+    if units.size < 2:
+        raise PairrankError(
+            f"validation rows are drawn by whole {name}, but {units.size} of the {name} "
+            f"{'has' if units.size == 1 else 'have'} a preference: {_REMEDY}"
+        )
+    n_drawn = min(max(1, round(fraction * units.size)), units.size - 1)
+    return generator.choice(units, n_drawn, replace=False)
+
+
+def _along_labels(
     codes: NDArray[np.int32],
     weight: FloatArray | None,
     fraction: float,
     generator: np.random.Generator,
-) -> NDArray[np.bool_]:
-    """Draw queries among those with a preference, and mark their rows."""
-    if isinstance(y, Pairs):
-        prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
-        if weight is not None:
-            prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
-        eligible = np.unique(codes[y.i[prefers]])
-    else:
-        labels = columns_of(y)[0]
-        kept = slice(None) if weight is None else weight > 0
-        one_of = np.zeros(int(codes.max()) + 1)
-        one_of[codes[kept]] = labels[kept]
-        differs = labels != one_of[codes]
-        if weight is not None:
-            differs &= kept
-        eligible = np.flatnonzero(np.bincount(codes[differs]))
-    if eligible.size < 2:
-        raise PairrankError(
-            f"validation rows are drawn by whole queries, but {eligible.size} of "
-            f"{int(codes.max()) + 1} queries has rows of different labels: {_REMEDY}"
-        )
-    n_drawn = min(max(1, round(fraction * eligible.size)), eligible.size - 1)
-    drawn = np.zeros(int(codes.max()) + 1, dtype=bool)
-    drawn[generator.choice(eligible, n_drawn, replace=False)] = True
-    return drawn[codes]
-
-
-def _some_rows(
-    y: NDArray[Any], weight: FloatArray | None, fraction: float, generator: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Draw one row from each stretch of the sorted labels, including both ends; mark them."""
-    kept = np.arange(y.size) if weight is None else np.flatnonzero(weight > 0)
-    levels, codes = level_codes(y[kept])
-    if kept.size < 4 or levels.size < 2:
-        held = f"{kept.size} sample" + "s" * (kept.size != 1)
-        held += " of one class" if levels.size == 1 else ""
-        raise PairrankError(f"validation rows cannot be drawn from {held}: {_REMEDY}")
+) -> NDArray[np.intp]:
+    """Draw one row from each stretch of the sorted labels, including both ends; ascending."""
+    kept = np.arange(codes.size) if weight is None else np.flatnonzero(weight > 0)
+    codes = codes[kept]
+    if kept.size < 4 or np.ptp(codes) == 0:
+        few = f"{kept.size} sample" + "s" * (kept.size != 1)
+        few += " of one class" if kept.size and np.ptp(codes) == 0 else ""
+        raise PairrankError(f"validation rows cannot be drawn from {few}: {_REMEDY}")
     order = generator.permutation(np.arange(kept.size, dtype=np.int32))
     order = order[np.argsort(codes[order], kind="stable")]
     n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)
-    places = _one_per_stretch(kept.size, n_drawn, generator)
+    spread = (np.arange(n_drawn) + generator.random(n_drawn)) * (kept.size / n_drawn)
+    places = spread.astype(np.intp)
     places[0], places[-1] = 0, kept.size - 1
-    held_back = np.zeros(kept.size, dtype=bool)
-    held_back[order[places]] = True
-    if np.unique(codes[~held_back]).size < 2:
+    held = order[places]
+    if np.ptp(np.delete(codes, held)) == 0:
         raise PairrankError(
             "nearly all labels are equal, so that drawing validation rows leaves fewer than two "
             f"labels to learn from: {_REMEDY}"
         )
-    result = np.zeros(y.size, dtype=bool)
-    result[kept[held_back]] = True
-    return result
-
-
-def _some_comparisons(
-    rows: Rows, fraction: float, generator: np.random.Generator
-) -> tuple[Rows, Rows]:
-    pairs = rows.y
-    prefers = np.ones(pairs.n_pairs, bool) if pairs.magnitude is None else pairs.magnitude != 0
-    units, unit_of, eligible = "comparisons", None, prefers
-    if pairs.groups is not None:
-        units, unit_of = "groups", query_codes(pairs.groups)[1]
-        eligible = np.zeros(int(unit_of.max(initial=-1)) + 1, dtype=bool)
-        eligible[unit_of[prefers]] = True
-    size = int(np.count_nonzero(eligible))
-    if size < 2:
-        raise PairrankError(f"validation {units} cannot be drawn from {size} of them: {_REMEDY}")
-    drawn = _one_per_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
-    held = np.zeros(eligible.size, dtype=bool)
-    held[drawn if size == eligible.size else np.flatnonzero(eligible)[drawn]] = True
-    held = held if unit_of is None else held[unit_of]
-    places = np.arange(pairs.n_rows, dtype=np.intp)
-    return rows._replace(y=pairs.select(~held)), rows.drawn(pairs.select(held), places)
-
-
-def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
-    """Draw one place from each of `n_drawn` equal stretches of `size` places; ascending."""
-    width = size / n_drawn
-    places = (np.arange(n_drawn) + generator.random(n_drawn)) * width
-    return np.minimum(places, size - 1).astype(np.intp)
+    return np.sort(kept[held])
 
 
 def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatArray], FloatArray]:
     """Return the function from w to the scores of all or some rows of X.
 
-    X is a dense or CSR matrix, or a LinearOperator. Some rows are gathered in blocks.
+    X is a dense or CSR matrix, or a LinearOperator. Some rows are copied.
     """
     if isinstance(X, LinearOperator):
         return lambda w: np.asarray(X @ w, dtype=np.float64)[slice(None) if rows is None else rows]
-    if rows is None or rows.size == X.shape[0]:
-        return Design(X).scores
-    width = max(1, Design(X).n_entries // max(1, X.shape[0]))
-    step = max(1, _BLOCK_ENTRIES // width)
-
-    def scores(w: FloatArray) -> FloatArray:
-        parts = [Design(X[rows[at : at + step]]).scores(w) for at in range(0, rows.size, step)]
-        return np.concatenate(parts)
-
-    return scores
+    return Design(X if rows is None else X[rows]).scores
 
 
 def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:

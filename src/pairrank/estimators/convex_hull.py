@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pairrank.blocks.catalog import Catalog
 
 _MOST_EDGES = 1_000_000
-_NO_ROWS = (np.empty(0), np.empty(0, dtype=np.int8))
 
 
 class Violations(NamedTuple):
@@ -188,15 +187,25 @@ class ConvexHullRanker(SolvedRanker):
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Levels) -> Solve:
         lift = self._lift(rows.sample_weight)
-        lifted = features if lift is None else features @ lift
-        objective = HullObjective(lifted, preferences, 1.0)
+        objective = HullObjective(features if lift is None else features @ lift, preferences, 1.0)
         objective.cost *= float(self.nu)
 
         def coefficients(w: Any) -> FloatArray:
             own = objective.coefficients(w)
             return own if lift is None else lift @ own
 
-        def solve(target: None, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
+        def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
+            return _limits_of(coef, limits, objective, preferences)
+
+        problem, n_edges = LimitRows(objective), objective.edges.shape[0]
+        return self._solver(minimize_with_limits, problem, coefficients, limits_of, n_edges)
+
+    def _solver(
+        self, minimize: Any, problem: Any, coefficients: Any, limits_of: Any, n_edges: int
+    ) -> Solve:
+        """Return the function that solves; `limits_of` takes the solver's weights and limits."""
+
+        def solve(target: Any, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
             points: list[tuple[Any, Any]] = []
 
             def converted(step: BoundStep) -> Any:
@@ -205,19 +214,17 @@ class ConvexHullRanker(SolvedRanker):
                 return callback(step._replace(coef=coefficients(step.coef)))
 
             def at(iteration: int) -> _Limits:
-                coef, limits = found.coef, found.limits
-                if iteration < found.n_iter and points:
-                    coef, limits = points[iteration]
-                return _limits_at(coef, limits, objective, preferences)
+                is_last = iteration >= found.n_iter or not points
+                return limits_of(*((found.coef, found.limits) if is_last else points[iteration]))
 
-            found = minimize_with_limits(
-                LimitRows(objective),
+            found = minimize(
+                problem,
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 callback=None if callback is None else converted,
             )
             ended = found.status, found.n_iter, found.history, found.lower_bound
-            return _Hull(coefficients(found.coef), *ended, objective.edges.shape[0], at)
+            return _Hull(coefficients(found.coef), *ended, n_edges, at)
 
         return solve
 
@@ -233,37 +240,25 @@ class ConvexHullRanker(SolvedRanker):
         origin = origin_of(prepared.catalog.sample.rows.X)
         problem = HullProblem(passes, prepared, float(self.nu), origin)
 
-        def solve(target: int, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
-            points: list[tuple[Any, Any]] = []
+        def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
+            limits = np.where(problem.bounded, limits, [[-np.inf], [np.inf]])
+            return _Limits((limits + problem.offset(coef)).T)
 
-            def kept(step: BoundStep) -> Any:
-                points.append((step.coef, step.limits))
-                return None if callback is None else callback(step)
-
-            def at(iteration: int) -> _Limits:
-                coef, found_limits = found.coef, found.limits
-                if iteration < found.n_iter and points:
-                    coef, found_limits = points[iteration]
-                limits = np.where(problem.bounded, found_limits, [[-np.inf], [np.inf]])
-                return _Limits((limits + problem.offset(coef)).T, *_NO_ROWS)
-
-            found = minimize_smoothed(
-                problem, tol=float(self.tol), max_iter=int(self.max_iter), callback=kept
-            )
-            ended = found.status, found.n_iter, found.history, found.lower_bound
-            return _Hull(found.coef, *ended, problem.edges.shape[0], at)
-
-        return solve
+        n_edges = problem.edges.shape[0]
+        return self._solver(minimize_smoothed, problem, np.asarray, limits_of, n_edges)
 
     def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
-        hull = solutions[0]
-        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
-        self.limits_ = hull.at(self.best_iteration_).limits
-        self.limit_labels_ = prepared.labels
+        self._set_limits(solutions[0], prepared.labels)
         if prepared.catalog.has_qid:
             self.limit_qid_ = prepared.queries
-        for name in ("slacks_", "_sides"):
-            self.__dict__.pop(name, None)
+
+    def _set_limits(self, hull: _Hull, labels: NDArray[Any]) -> None:
+        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
+        self.limits_, slacks, sides = hull.at(self.best_iteration_)
+        self.limit_labels_ = labels
+        self.__dict__.pop("slacks_", None)
+        if slacks is not None and sides is not None:
+            self.slacks_, self._sides = slacks, sides
 
     def _shift_scores(self, offset: Any) -> None:
         self.limits_ = self.limits_ + offset
@@ -287,10 +282,7 @@ class ConvexHullRanker(SolvedRanker):
     def _conclude(
         self, rows: Rows, features: Any, preferences: Levels, solutions: list[_Hull]
     ) -> None:
-        hull = solutions[0]
-        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
-        self.limits_, self.slacks_, self._sides = hull.at(self.best_iteration_)
-        self.limit_labels_ = preferences.labels[preferences.group_level]
+        self._set_limits(solutions[0], preferences.labels[preferences.group_level])
         if rows.qid is not None:
             weight = rows.sample_weight
             kept = rows.qid if weight is None else rows.qid[weight > 0]
@@ -299,12 +291,11 @@ class ConvexHullRanker(SolvedRanker):
 
 
 class _Limits(NamedTuple):
-    """Limits of the scores by class; slacks and sides by row."""
+    """Limits of the scores by class; slacks and sides by row, None after a fit on blocks."""
 
     limits: FloatArray
-    slacks: FloatArray
-    """Empty after a fit on blocks, which keeps nothing per row."""
-    sides: NDArray[np.int8]
+    slacks: FloatArray | None = None
+    sides: NDArray[np.int8] | None = None
 
 
 class _Hull(NamedTuple):
@@ -319,7 +310,7 @@ class _Hull(NamedTuple):
     at: Callable[[int], _Limits]
 
 
-def _limits_at(
+def _limits_of(
     coef: FloatArray, found: FloatArray, objective: HullObjective, levels: Levels
 ) -> _Limits:
     """Return the limits found with some weights by class, and slacks by row."""

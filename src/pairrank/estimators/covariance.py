@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+from scipy.linalg import lapack
 
 from pairrank._protocols import FloatArray, LikelihoodSum, PairLoss
 from pairrank.design import Design
-from pairrank.estimators.sandwich import (
-    FLAT,
-    dyads,
-    flat_directions,
-    inverse_hessian,
-    sandwich,
-    scatter_of_totals,
-)
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
@@ -28,6 +21,15 @@ MOST_FEATURES = 10_000
 """A covariance of this many features takes 800 MB."""
 
 _BLOCK_ENTRIES = 1 << 23
+
+FLAT = 1e-10
+"""The curvature of a direction, relative to that of its features, that counts as none."""
+
+_DENSE = 0.03
+"""The share of entries from which a dense product is faster than a sparse one."""
+
+_DETERMINED = 1e-6
+"""The share of a contrast that may lie in flat directions: the rounding of a basis of them."""
 
 
 def check_covariance(kind: str, n_features: int, y: Any, qid: NDArray[Any] | None) -> None:
@@ -111,13 +113,10 @@ def coefficient_covariance(
     columns = _Columns(X)
     pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
     curvature = pair_sum.at(scores).curvature()
-    if isinstance(preferences, Pairs) and sparse.issparse(X):
-        hessian = _sparse_hessian(X, preferences, _slopes(preferences, loss, scores, order=2))
-    else:
-        hessian = _quadratic(columns, curvature.matmat)
+    hessian = _quadratic(columns, curvature.matmat)
     flat = flat_directions(
         hessian,
-        scale=_scales(columns, curvature.diagonal()),
+        scale=np.concatenate([block**2 @ curvature.diagonal() for _, block in columns]),
         tol=FLAT if isinstance(preferences, Pairs) else max(FLAT, 10.0 * eps),
     )
     hessian.flat[:: columns.n_features + 1] += penalty
@@ -150,16 +149,14 @@ class _Columns:
         self._step = max(1, _BLOCK_ENTRIES // max(1, self.n_rows))
 
     def __iter__(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield some columns at a time, (n_columns, n_rows) in C order, and which they are."""
         for start in range(0, self.n_features, self._step):
-            yield self.block(slice(start, min(start + self._step, self.n_features)))
-
-    def block(self, features: slice) -> tuple[slice, FloatArray]:
-        """Return some columns, (n_columns, n_rows) in C order."""
-        block = self._X[:, features]
-        dense = block.toarray() if sparse.issparse(block) else block
-        rows = np.array(dense.T, dtype=np.float64, order="C")
-        rows -= rows.mean(axis=1, keepdims=True)
-        return features, rows
+            features = slice(start, min(start + self._step, self.n_features))
+            block = self._X[:, features]
+            dense = block.toarray() if sparse.issparse(block) else block
+            rows = np.array(dense.T, dtype=np.float64, order="C")
+            rows -= rows.mean(axis=1, keepdims=True)
+            yield features, rows
 
 
 def _quadratic(columns: _Columns, times: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -173,11 +170,6 @@ def _quadratic(columns: _Columns, times: Callable[[FloatArray], FloatArray]) -> 
             matrix[there, here] = other @ mapped.T
             matrix[here, there] = matrix[there, here].T
     return 0.5 * (matrix + matrix.T)
-
-
-def _scales(columns: _Columns, diagonal: FloatArray) -> FloatArray:
-    """Return for each column the sum of its squares, weighted by the rows' curvatures."""
-    return np.concatenate([block**2 @ diagonal for _, block in columns] or [np.empty(0)])
 
 
 def _spread_of_clusters(
@@ -200,18 +192,9 @@ def _spread_of_clusters(
     return scatter_of_totals(blocks, None if pairs.groups is not None else repetitions)
 
 
-def _sparse_hessian(X: Any, pairs: Pairs, curvature: FloatArray) -> FloatArray:
-    """Return X' L X by the differences of compared rows, each two rows once."""
-    codes = dyads(pairs.i, pairs.j)
-    _, first = np.unique(codes, return_index=True)
-    difference = (X[pairs.i[first]] - X[pairs.j[first]]).astype(np.float64)
-    weighted = sparse.diags_array(np.bincount(codes, curvature)) @ difference
-    return np.asarray((difference.T @ weighted).toarray(), dtype=np.float64)
-
-
-def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray, order: int = 1) -> FloatArray:
-    """Return a derivative of each comparison's weighted loss by its difference of scores."""
-    slope = pairs.pair_scale * loss.phi(scores[pairs.i] - scores[pairs.j], order=order)
+def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray) -> FloatArray:
+    """Return the derivative of each comparison's weighted loss by its difference of scores."""
+    slope = pairs.pair_scale * loss.phi(scores[pairs.i] - scores[pairs.j], order=1)
     return slope if pairs.weight is None else slope * pairs.weight
 
 
@@ -268,3 +251,136 @@ def _spread_of_queries(
     n_kept, totals = np.unique(kept).size, gradients.sum(axis=1)
     scatter = gradients @ gradients.T - np.outer(totals, totals) / n_kept
     return scatter * n_kept / max(n_kept - 1, 1)
+
+
+def flat_directions(
+    hessian: FloatArray, *, scale: FloatArray | None = None, tol: float = FLAT
+) -> FloatArray:
+    """Return an orthonormal basis, (n_flat, d), of the directions without curvature in a Hessian.
+
+    The Hessian is that of the pair sum alone, without the penalty. A direction is flat if its
+    curvature is at most `tol`, relative to `scale` or else to the diagonal. For a weight per player
+    the flat directions are spanned by the indicators of connected components. Costs O(d^3).
+    """
+    if not np.isfinite(hessian).all():
+        raise PairrankError("the Hessian is not finite, so weights have no covariance")
+    size = hessian.shape[0]
+    scale = hessian.diagonal() if scale is None else scale
+    unit = np.sqrt(np.where(scale > 0, scale, 1.0))
+    factor, pivots, rank, _ = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
+    if rank == size:
+        return np.empty((0, size))
+    basis = np.zeros((size, size - rank))
+    order = pivots - 1
+    basis[order[:rank]] = -linalg.solve_triangular(
+        factor[:rank, :rank], factor[rank:, :rank].T, lower=True, trans="T"
+    )
+    basis[order[rank:]] = np.eye(size - rank)
+    return np.ascontiguousarray(linalg.qr(basis / unit[:, None], mode="economic")[0].T)
+
+
+def inverse_hessian(hessian: FloatArray, flat: FloatArray | None = None) -> FloatArray:
+    """Return the inverse of a Hessian on the directions that are not flat; 0 on those that are.
+
+    It is Z (Z' hessian Z)^-1 Z', the columns of Z a basis of the directions orthogonal to the rows
+    of `flat`. Raises a PairrankError if the Hessian is not positive definite there, in float64.
+    """
+    matrix = hessian
+    if flat is not None and len(flat):
+        stiffness = float(hessian.diagonal().mean()) or 1.0
+        matrix = without_flat(hessian, flat) + stiffness * (flat.T @ flat)
+    inverse = _inverse(matrix)
+    return inverse if flat is None else without_flat(inverse, flat)
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """Return the inverse of a positive definite matrix, exactly symmetric; d^3 multiplications."""
+    failed = int(not np.isfinite(matrix).all())
+    if not failed:
+        result, failed = lapack.dpotrf(matrix, lower=1, clean=1)
+    if not failed:
+        result, failed = lapack.dpotri(result, lower=1, overwrite_c=1)
+    if failed:
+        raise PairrankError(
+            "the Hessian at the weights is not positive definite in float64, so they have no "
+            "covariance: raise alpha, or scale the features"
+        )
+    result += np.tril(result, -1).T
+    return np.asarray(result, dtype=np.float64)
+
+
+def without_flat(matrix: FloatArray, flat: FloatArray) -> FloatArray:
+    """Return P matrix P, P the orthogonal projection that removes the flat directions."""
+    if not len(flat):
+        return matrix
+    half = matrix - (matrix @ flat.T) @ flat
+    return np.asarray(half - flat.T @ (flat @ half), dtype=np.float64)
+
+
+def sandwich(inverse: FloatArray, scatter: FloatArray) -> FloatArray:
+    """Return inverse @ scatter @ inverse, exactly symmetric."""
+    product = inverse @ scatter @ inverse
+    return np.asarray(0.5 * (product + product.T), dtype=np.float64)
+
+
+def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -> FloatArray:
+    r"""Return the scatter of the clusters' gradients, the middle of a cluster-robust sandwich.
+
+    .. math:: \frac{G}{G - 1} \Big( \sum_c g_c g_c^T / n_c - t t^T / G \Big), \qquad
+              t = \sum_c g_c, \quad G = \sum_c n_c
+
+    `blocks` are successive rows of the array or sparse matrix of the clusters' gradients g,
+    (n_clusters, d), so that it need not be in memory as a whole. Cluster c stands for `weight` n_c
+    equal clusters.
+    """
+    spread: Any = 0.0
+    total: Any = 0.0
+    n_clusters = 0
+    for block in blocks:
+        size, rows = block.shape[0], block
+        total += np.asarray(block.sum(axis=0)).ravel()
+        if weight is not None:
+            part = weight[n_clusters : n_clusters + size]
+            root = np.sqrt(np.divide(1.0, part, out=np.zeros(size), where=part > 0))
+            rows = sparse.diags_array(root) @ block
+        spread += _squared(rows)
+        n_clusters += size
+    count = float(n_clusters if weight is None else weight.sum())
+    spread -= np.outer(total, total) / max(count, 1.0)
+    return np.asarray(spread, dtype=np.float64) * (count / (count - 1.0) if count > 1.0 else 1.0)
+
+
+def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
+    """Return the standard errors of the weights; inf for weights that no comparison depends on."""
+    errors = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    return np.where((flat**2).sum(axis=0) > 1.0 - _DETERMINED**2, np.inf, errors)
+
+
+def contrast_errors(
+    contrasts: Any, covariance: FloatArray, flat: FloatArray | None = None
+) -> FloatArray:
+    """Return the standard error of each linear combination of the weights, a row of `contrasts`.
+
+    It is infinite for a combination that is not orthogonal to the `flat` directions, because these
+    are not determined.
+    """
+    variances = _row_products(contrasts, contrasts @ covariance)
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    if flat is None or not len(flat):
+        return errors
+    within = np.asarray(contrasts @ flat.T)
+    lengths = np.sqrt(_row_products(contrasts, contrasts))
+    errors[np.sqrt((within**2).sum(axis=1)) > _DETERMINED * lengths] = np.inf
+    return errors
+
+
+def _row_products(rows: Any, others: Any) -> FloatArray:
+    products = rows.multiply(others) if sparse.issparse(rows) else rows * others
+    return np.asarray(products.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _squared(rows: Any) -> FloatArray:
+    if sparse.issparse(rows) and rows.nnz > _DENSE * rows.shape[0] * rows.shape[1]:
+        rows = rows.toarray()
+    product = rows.T @ rows
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)

@@ -29,8 +29,8 @@ COLUMNS = "columns"
 _ZERO_BASED = "zero_based"
 CLASSIFIER = "PairwiseClassifier"
 
-_MAP = "kernel_"
-"""The attribute with the fitted kernel, and the prefix of the names of their arrays."""
+_KERNEL, _RANKINGS = "kernel_", "rankings_"
+"""Attributes with arrays of their own, and the prefixes of the names of these arrays."""
 
 _SETTINGS: dict[str, type[Any]] = {"kernel": Kernel, "sgd": SGD}
 """The parameters that are objects with parameters, by the name of their dictionary."""
@@ -60,29 +60,19 @@ _ARRAYS = {
     "limits_": _ArraySpec("f", "g2", finite=False),
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
+    "kernel_projection": _ArraySpec("f", "bw"),
+    "kernel_eigenvalues": _ArraySpec("f", "w"),
+    "kernel_landmarks": _ArraySpec("f", "bp"),
+    "kernel_landmarks_data": _ArraySpec("f", "e"),
+    "kernel_landmarks_indices": _ArraySpec("i", "e"),
+    "kernel_landmarks_indptr": _ArraySpec("i", "s"),
+    "rankings_features": _ArraySpec("i", "r"),
+    "rankings_thresholds": _ArraySpec("f", "r", finite=False),
+    "rankings_missing": _ArraySpec("f", "r"),
+    "rankings_alphas": _ArraySpec("f", "r"),
 }
 """p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a
-network."""
-
-_RANKINGS = "rankings_"
-"""The attribute with RankBoost's weak rankings, and the prefix of the names of their arrays."""
-
-_RANKING_ARRAYS = {
-    "features": _ArraySpec("i", "r"),
-    "thresholds": _ArraySpec("f", "r", finite=False),
-    **dict.fromkeys(["missing", "alphas"], _ArraySpec("f", "r")),
-}
-"""r: rounds."""
-
-_MAP_ARRAYS = {
-    "projection": _ArraySpec("f", "bw"),
-    "eigenvalues": _ArraySpec("f", "w"),
-    "landmarks": _ArraySpec("f", "bp"),
-    "landmarks_data": _ArraySpec("f", "n"),
-    "landmarks_indices": _ArraySpec("i", "n"),
-    "landmarks_indptr": _ArraySpec("i", "e"),
-}
-"""b: landmarks, n: their stored values, e: b + 1."""
+network, b: landmarks, e: their stored values, s: b + 1, r: rounds."""
 
 
 class SavedRanker(NamedTuple):
@@ -123,16 +113,17 @@ def record_of(estimator: Any) -> ModelRecord:
 
     name, params = unfitted_of(estimator)
     check_is_fitted(estimator)
-    arrays = {key: _stored(getattr(estimator, key)) for key in _ARRAYS if hasattr(estimator, key)}
-    for key, array in arrays.items():
-        _check_finite(key, array, _ARRAYS[key])
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
-    if hasattr(estimator, _MAP):
-        info[_MAP] = estimator.kernel_.saved_params()
-        arrays |= {_MAP + key: array for key, array in estimator.kernel_.arrays().items()}
+    given = {key: getattr(estimator, key) for key in _ARRAYS if hasattr(estimator, key)}
+    if hasattr(estimator, _KERNEL):
+        info[_KERNEL] = estimator.kernel_.saved_params()
+        given |= {_KERNEL + key: array for key, array in estimator.kernel_.arrays().items()}
     if hasattr(estimator, _RANKINGS):
         parts = estimator.rankings_._asdict()
-        arrays |= {_RANKINGS + key: array for key, array in parts.items()}
+        given |= {_RANKINGS + key: array for key, array in parts.items()}
+    arrays = {key: _stored(array) for key, array in given.items()}
+    for key, array in arrays.items():
+        _check_finite(key, array, _ARRAYS[key])
     return ModelRecord(name, params, arrays, info)
 
 
@@ -175,7 +166,8 @@ def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
     estimator = unfitted_from(record.estimator, record.params, path)
     columns, zero_based = record.info.get(COLUMNS, {}), record.info.get(_ZERO_BASED)
     try:
-        if not (_are_texts(columns) and isinstance(zero_based, bool | None)):
+        known = isinstance(columns, dict) and all(isinstance(it, str) for it in columns.values())
+        if not (known and isinstance(zero_based, bool | None)):
             raise PairrankError("its columns are of a wrong type")
         _restore(estimator, record)
     except PairrankError as error:
@@ -183,10 +175,6 @@ def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
             f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
         ) from None
     return SavedRanker(estimator, columns, zero_based)
-
-
-def _are_texts(columns: Any) -> bool:
-    return isinstance(columns, dict) and all(isinstance(name, str) for name in columns.values())
 
 
 def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
@@ -222,21 +210,29 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     n_features = getattr(estimator, "n_features_in_", 0)
     if not 1 <= n_features <= _MOST_FEATURES:
         raise PairrankError(f"n_features_in_ is {n_features}")
-    sizes = {"p": n_features, "2": 2}
-    if (_MAP in info) != estimator._maps_features:
+    if (_KERNEL in info) != estimator._maps_features:
         raise PairrankError("the features of its kernel are missing, or not asked for")
-    if _MAP in info:
-        _restore_map(estimator, record, sizes)
-    sizes.setdefault("w", n_features)
-    for key in (key for key in _ARRAYS if key in record.arrays):
-        _check_array(key, record.arrays[key], _ARRAYS[key], sizes)
-        setattr(estimator, key, record.arrays[key])
+    sizes = {"p": n_features, "2": 2} | ({} if _KERNEL in info else {"w": n_features})
+    arrays = {key: array for key, array in record.arrays.items() if key in _ARRAYS}
+    for key, array in arrays.items():
+        is_number = key == "kernel_landmarks" and array.ndim == 1
+        _check_array(key, array, _ArraySpec("i", "b") if is_number else _ARRAYS[key], sizes)
+        if not key.startswith((_KERNEL, _RANKINGS)):
+            is_names = key == "feature_names_in_"
+            setattr(estimator, key, array.astype(object) if is_names else array)
+    if _KERNEL in info:
+        _restore_kernel(estimator, info[_KERNEL], _parts(arrays, _KERNEL), sizes)
     if estimator._learnt == _RANKINGS:
-        _restore_rankings(estimator, record, sizes)
+        _restore_rankings(estimator, _parts(arrays, _RANKINGS), n_features)
     elif not hasattr(estimator, estimator._learnt):
         raise PairrankError(f"{estimator._learnt} is missing")
-    if "feature_names_in_" in record.arrays:
-        estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
+
+
+def _parts(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the arrays whose names have a prefix, by the rest of their names."""
+    return {
+        key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)
+    }
 
 
 def _has_type(value: Any, kind: type) -> bool:
@@ -267,53 +263,47 @@ def _check_finite(key: str, array: np.ndarray[Any, Any], form: _ArraySpec) -> No
             raise PairrankError(f"{key} holds {array[bad][0]}, which a model file cannot hold")
 
 
-def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
-    """Set the kernel's features after validating every array."""
-    arrays = {key: record.arrays[_MAP + key] for key in _MAP_ARRAYS if _MAP + key in record.arrays}
-    params = record.info[_MAP]
+def _restore_kernel(
+    estimator: Any, params: Any, arrays: dict[str, Any], sizes: dict[str, int]
+) -> None:
+    """Set the fitted kernel after a check of its parameters and indices."""
+    n_features = sizes["p"]
     if not isinstance(params, dict) or isinstance(params.get("gamma"), str):
         raise PairrankError("the parameters of its kernel are missing or of a wrong type")
-    if not (_has_type(params.get("n_features"), int) and params["n_features"] == sizes["p"]):
+    if not (_has_type(params.get("n_features"), int) and params["n_features"] == n_features):
         raise PairrankError("its kernel is of another number of features")
-    for key, array in arrays.items():
-        is_number = key == "landmarks" and array.ndim == 1
-        _check_array(key, array, _ArraySpec("i", "b") if is_number else _MAP_ARRAYS[key], sizes)
-        if is_number and array.size and not 0 <= array.min() <= array.max() < sizes["p"]:
-            raise PairrankError("a landmark is no training row")
+    landmarks = arrays.get("landmarks")
+    if landmarks is not None and landmarks.ndim == 1 and not _in_range(landmarks, n_features):
+        raise PairrankError("a landmark is no training row")
     if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
-        _check_sparse(arrays["landmarks_indptr"], arrays["landmarks_indices"], sizes)
+        start = arrays["landmarks_indptr"]
+        ends = start.size >= 2 and start[0] == 0 and start[-1] == sizes["e"]
+        if not ends or sizes.get("b") != start.size - 1 or (np.diff(start) < 0).any():
+            raise PairrankError("the rows of its landmarks do not follow one another")
+        if not _in_range(arrays["landmarks_indices"], n_features):
+            raise PairrankError("a landmark has a feature that is out of range")
     try:
         estimator.kernel_ = Kernel.from_arrays(params, arrays)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise PairrankError(f"the kernel's features do not fit: {error}") from None
 
 
-def _restore_rankings(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
-    """Set the weak rankings after validating every array."""
+def _restore_rankings(estimator: Any, arrays: dict[str, Any], n_features: int) -> None:
+    """Set the weak rankings after a check of their features and thresholds."""
     from pairrank.rank_boost.rankings import Rankings
 
-    for key, form in _RANKING_ARRAYS.items():
-        if _RANKINGS + key not in record.arrays:
-            raise PairrankError(f"the {key} of its weak rankings are missing")
-        _check_array(key, record.arrays[_RANKINGS + key], form, sizes)
-    rankings = Rankings(*(record.arrays[_RANKINGS + key] for key in Rankings._fields))
-    features, thresholds = rankings.features, rankings.thresholds
-    if features.size and not 0 <= features.min() <= features.max() < sizes["p"]:
+    if missing := [name for name in Rankings._fields if name not in arrays]:
+        raise PairrankError(f"the {missing[0]} of its weak rankings are missing")
+    rankings = Rankings(**arrays)
+    if not _in_range(rankings.features, n_features):
         raise PairrankError("a weak ranking has a feature that is out of range")
-    if not (np.isfinite(thresholds) | (thresholds == -np.inf)).all():
+    if (rankings.thresholds == np.inf).any():
         raise PairrankError("a threshold of its weak rankings is infinite")
     estimator.rankings_ = rankings
 
 
-def _check_sparse(
-    indptr: np.ndarray[Any, Any], indices: np.ndarray[Any, Any], sizes: dict[str, int]
-) -> None:
-    """Raise a PairrankError if CSR landmarks hold indices out of range."""
-    ends = indptr.size >= 2 and indptr[0] == 0 and indptr[-1] == indices.size
-    if not ends or sizes.get("b") != indptr.size - 1 or (np.diff(indptr) < 0).any():
-        raise PairrankError("the rows of its landmarks do not follow one another")
-    if indices.size and not 0 <= indices.min() <= indices.max() < sizes["p"]:
-        raise PairrankError("a landmark has a feature that is out of range")
+def _in_range(indices: np.ndarray[Any, Any], size: int) -> bool:
+    return not indices.size or bool(0 <= indices.min() <= indices.max() < size)
 
 
 def _stored(values: Any) -> np.ndarray[Any, Any]:

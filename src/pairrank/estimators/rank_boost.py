@@ -207,25 +207,29 @@ class RankBoost(FittedRanker):
         booster = Booster(codes, preferences, float(self.learning_rate))
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
-            self._found: list[WeakRanking] = []
-            history, status = [], Status.ROUNDS
+            found: list[WeakRanking] = []
+            alphas: list[float] = []
+            self._found, history, status = found, [], Status.ROUNDS
             started = time.perf_counter()
             try:
-                while len(self._found) < self.n_estimators:
-                    found = booster.advance()
-                    if isinstance(found, Status):
-                        status = found
+                for n in range(1, self.n_estimators + 1):
+                    made = booster.advance()
+                    if isinstance(made, Status):
+                        status = made
                         break
-                    self._found.append(found.ranking)
-                    alphas = np.array([ranking.alpha for ranking in self._found])
-                    seconds, n = time.perf_counter() - started, len(self._found)
-                    step = Step(n, booster.loss, abs(found.edge), alphas, seconds, n + 1, 0)
-                    history.append(step._replace(coef=None))
-                    if callback is not None and callback(step):
+                    found.append(made.ranking)
+                    alphas.append(made.ranking.alpha)
+                    seconds = time.perf_counter() - started
+                    step = Step(n, booster.loss, abs(made.edge), None, seconds, n + 1, 0)
+                    history.append(step)
+                    if callback is not None and callback(step._replace(coef=np.array(alphas))):
                         status = Status.STOPPED
                         break
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
+            except BaseException:
+                del self._found
+                raise
             return Solution(np.empty(0), status, len(history), history)
 
         return solve

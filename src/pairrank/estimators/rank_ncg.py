@@ -15,8 +15,12 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._pair_loss import PairLossRanker, PairProbabilities, shapes_differ
 from pairrank.estimators._rows import Rows
-from pairrank.estimators.covariance import check_covariance, coefficient_covariance
-from pairrank.estimators.sandwich import contrast_errors, weight_errors
+from pairrank.estimators.covariance import (
+    check_covariance,
+    coefficient_covariance,
+    contrast_errors,
+    weight_errors,
+)
 from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError, UndeterminedWarning
 from pairrank.losses import as_loss
@@ -26,8 +30,47 @@ _EPS = 1e-9
 """The error of the sums of a covariance: a direction of less curvature counts as flat."""
 
 
+class PairErrors:
+    """A ranker that gives standard errors of differences of scores, from a covariance."""
+
+    coef_cov_: FloatArray
+    flat_directions_: FloatArray
+    _check_X: Any
+
+    def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
+        """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
+
+        Parameters
+        ----------
+        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+            Infinite for differences that no comparison determines, such as between items that are
+            not connected by comparisons.
+
+        Raises
+        ------
+        ValueError
+            If the ranker was fitted without `covariance`, or Xi and Xj differ in shape.
+
+        Notes
+        -----
+        Costs O(n_features^2) per pair.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "coef_cov_"):
+            raise PairrankError('there is no covariance: fit with covariance="clusters" or another')
+        first, second = (self._check_X(X, reset=False) for X in (Xi, Xj))
+        if first.shape != second.shape:
+            raise PairrankError(shapes_differ(first, second))
+        difference = first.astype(np.float64) - second.astype(np.float64)
+        return contrast_errors(difference, self.coef_cov_, self.flat_directions_)
+
+
 @ranker
-class RankNCG(PairProbabilities, PairLossRanker):
+class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
     r"""RankNCG: the likelihood of every pair, in linear time (Raykar, Duraiswami & Krishnapuram).
 
     .. math:: \min_w \tfrac{\alpha}2 \|w\|^2 - a \sum_{(i, j)} \log \Pr[i \succ j],
@@ -129,37 +172,6 @@ class RankNCG(PairProbabilities, PairLossRanker):
     solver: Literal["auto", "ncg", "tron", "sgd"] | SGD = "auto"
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
-
-    def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
-        """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
-
-        Parameters
-        ----------
-        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,), float64
-            Infinite for differences that no comparison determines, such as between items that are
-            not connected by comparisons.
-
-        Raises
-        ------
-        ValueError
-            If the ranker was fitted without `covariance`, or Xi and Xj differ in shape.
-
-        Notes
-        -----
-        Costs O(n_features^2) per pair.
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "coef_cov_"):
-            raise PairrankError('there is no covariance: fit with covariance="clusters" or another')
-        first, second = (self._check_X(X, reset=False) for X in (Xi, Xj))
-        if first.shape != second.shape:
-            raise PairrankError(shapes_differ(first, second))
-        difference = first.astype(np.float64) - second.astype(np.float64)
-        return contrast_errors(difference, self.coef_cov_, self.flat_directions_)
 
     def _check_parameters(self) -> None:
         if self.covariance is not None and not self._is_linear:

@@ -106,9 +106,11 @@ class RankRLS(TargetsMixin, SolvedRanker):
     def _stops_early(self) -> bool:
         return self.regularization != "tikhonov"
 
-    @property
-    def _early_reason(self) -> tuple[str, str]:
-        return f'regularization="{self.regularization}"', 'take regularization="tikhonov"'
+    def _needs_held(self, wanted: str) -> str:
+        return (
+            f'regularization="{self.regularization}" stops the fit by validation rows, and there '
+            f'are none: pass {wanted} to fit, or take regularization="tikhonov"'
+        )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -19,7 +19,6 @@ from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
-from pairrank.blocks._contracts import RowBlock
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
 from pairrank.estimators._rows import Rows, aligned, columns_of
@@ -46,34 +45,6 @@ class Predicted(BaseEstimator):
     def predict(self, X: Any) -> FloatArray:
         """Return the predictions; the rows are ignored."""
         return self.scores
-
-
-class _BlockJudge:
-    """A scorer of fits on RowBlocks: the mean over targets, whose scores it keeps.
-
-    `scores` are (n_fits, n_targets).
-    """
-
-    def __init__(self, scorer: Any, labels: RowBlock) -> None:
-        layout = {name: getattr(labels, name) for name in ALIGNED}
-        layout = {name: part for name, part in layout.items() if part is not None}
-        self._scorer, self._asked = scorer, requested(scorer, layout)
-        self.scores: list[list[float]] = []
-
-    def __call__(self, model: Any, held: RowBlocks, y: Any) -> float:
-        """Return the mean score of the targets."""
-        n_targets, targets = len(np.atleast_2d(model.coef_)), columns_of(y)
-        if len(targets) not in (1, n_targets):
-            raise PairrankError(f"X_val has {len(targets)} targets, but X {n_targets}")
-        judged = [(model, y)]
-        if n_targets > 1:
-            predicted = model.predict(held).T
-            judged = [
-                (Predicted(each), targets[at % len(targets)]) for at, each in enumerate(predicted)
-            ]
-        each = [float(self._scorer(one, held, label, **self._asked)) for one, label in judged]
-        self.scores.append(each)
-        return float(np.mean(each))
 
 
 def adopt(search: Any, ranker: Any) -> None:
@@ -208,14 +179,29 @@ best_estimator_ : estimator
             raise PairrankError(
                 "X_val has no labels: name the label column of the validation blocks"
             )
-        judge = _BlockJudge(get_query_scorer(self._scoring_of(None)), labels)
+        columns, scorer = columns_of(labels.y), get_query_scorer(self._scoring_of(None))
+        layout = {name: getattr(labels, name) for name in ALIGNED}
+        asked = requested(scorer, {name: it for name, it in layout.items() if it is not None})
+        scores: list[list[float]] = []
+
+        def judge(model: Any, held: RowBlocks, y: Any) -> float:
+            """Return the mean score of the targets, and keep the score of each."""
+            n_targets, judged = len(np.atleast_2d(model.coef_)), [(model, y)]
+            if len(columns) not in (1, n_targets):
+                raise PairrankError(f"X_val has {len(columns)} targets, but X {n_targets}")
+            if n_targets > 1:
+                each = enumerate(model.predict(held).T)
+                judged = [(Predicted(own), columns[at % len(columns)]) for at, own in each]
+            scores.append([float(scorer(one, held, label, **asked)) for one, label in judged])
+            return float(np.mean(scores[-1]))
+
         tried: dict[str, Any] = {"values": grid, "scoring": judge, "warm_start": True}
         path = regularization_path(
             self._ranker(), blocks, None, param=self._strength, X_val=held, y_val=labels.y, **tried
         )
         if path.interrupted:
             raise KeyboardInterrupt("the search was interrupted before its values were compared")
-        self._choose(np.array(judge.scores)[None], grid)
+        self._choose(np.array(scores)[None], grid)
         adopt(self, path.best_estimator)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)

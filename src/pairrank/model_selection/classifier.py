@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,10 +19,15 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows
+from pairrank.estimators.model_files import CLASSIFIER, record_of, saved_of
 from pairrank.estimators.rank_svm import RankSVM
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
+from pairrank.io.model_file import ModelRecord, pack_model, read_model, unpack_model, write_model
 from pairrank.model_selection.score_map import ScoreMap
 from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
+
+_SAVED: dict[str, Any] = {"method": str, "cv": int | None, "random_state": int | None}
+"""The parameters in a model file, and their types."""
 
 
 class PairwiseClassifier(ClassifierMixin, BaseEstimator):
@@ -204,10 +210,26 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             If the ranker is not one of pairrank's (pickle these instead), or `cv` or `random_state`
             is not a number or None.
         """
-        from pairrank.model_selection.score_map import save_classifier
-
         check_is_fitted(self)
-        save_classifier(self, path)
+        params = {name: getattr(self, name) for name in _SAVED}
+        for name in ("cv", "random_state"):
+            if not isinstance(params[name], Integral | None):
+                raise PairrankError(
+                    f"a model file holds no code, such as {name}={params[name]!r}: set a number or "
+                    f"None by set_params({name}=...) before save"
+                )
+            params[name] = None if params[name] is None else int(params[name])
+        classes = self.classes_
+        if classes.dtype.kind == "O":
+            if not all(isinstance(each, str) for each in classes):
+                raise PairrankError(
+                    "a model file holds classes that are text or numbers; rename them"
+                )
+            classes = classes.astype(str)
+        ranker = np.frombuffer(pack_model(record_of(self.ranker_)), dtype=np.uint8)
+        arrays = {"ranker": ranker, "classes": classes, "points": self.score_map_.points}
+        params["ranker"] = self.ranker is not None
+        write_model(path, ModelRecord(CLASSIFIER, params, arrays, {}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -227,10 +249,26 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         FileFormatError
             If the file is damaged, of another version, or does not hold a classifier.
         """
-        from pairrank.model_selection.score_map import load_classifier
-
-        params, ranker, classes, score_map = load_classifier(path)
-        classifier = cls(**params)
+        record = read_model(path)
+        if record.estimator != CLASSIFIER:
+            raise FileFormatError(f"{path}: the model is a {record.estimator}; use load_model")
+        params = dict(record.params)
+        try:
+            has_ranker = params.pop("ranker")
+            packed, classes, points = (record.arrays[it] for it in ("ranker", "classes", "points"))
+            score_map = ScoreMap(params["method"], points)
+            fits = params.keys() == _SAVED.keys() and params["method"] in ("sigmoid", "isotonic")
+            fits = fits and all(isinstance(params[name], kind) for name, kind in _SAVED.items())
+            fits = fits and isinstance(has_ranker, bool) and packed.dtype == np.uint8
+            fits = fits and classes.shape == (2,) and classes[0] < classes[1]
+            if not (fits and score_map.is_valid):
+                raise ValueError("its parts do not fit")
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(
+                f"{path}: the classifier is damaged ({error}); fetch it or train it again"
+            ) from None
+        ranker = saved_of(unpack_model(packed.tobytes(), str(path)), path).estimator
+        classifier = cls(clone(ranker) if has_ranker else None, **params)
         classifier.classes_, classifier.ranker_, classifier.score_map_ = classes, ranker, score_map
         classifier._take_over_features()
         return classifier

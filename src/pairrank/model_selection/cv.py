@@ -7,11 +7,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators.rank_ncg import RankNCG
+from pairrank.estimators._pair_loss import PairProbabilities
+from pairrank.estimators.rank_ncg import PairErrors, RankNCG
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.model_selection._search import FoldSearch
 from pairrank.model_selection.path import PAPER_VALUES
@@ -70,7 +69,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
 
 
 @ranker
-class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
+class RankNCGCV(PairProbabilities, PairErrors, FoldSearch, ranker=RankNCG, strength="alpha"):
     """RankNCG whose alpha, the paper's lambda, is chosen by cross-validation (its Section 6).
 
     In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
@@ -131,33 +130,3 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
         if self.scoring is None:
             return "log_loss" if isinstance(y, Pairs) else "pairwise_accuracy"
         return self.scoring
-
-    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
-        """Return the probability that each row of Xi is preferred to the same row of Xj.
-
-        Parameters
-        ----------
-        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,), float64
-            See `RankNCG.predict_pair_proba`.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_pair_proba(Xi, Xj)
-
-    def pair_standard_errors(self, Xi: Features, Xj: Features) -> FloatArray:
-        """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
-
-        Parameters
-        ----------
-        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,), float64
-            See `RankNCG.pair_standard_errors`; it ignores that alpha was chosen.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.pair_standard_errors(Xi, Xj)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,16 @@ from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.model_selection._search import Fold, Predicted, SearchedRanker, folds_of
-from pairrank.model_selection.rls_equations import CentredRows, least_squares
+from pairrank.model_selection.rls_equations import Comparisons, least_squares
 from pairrank.model_selection.rls_left_out import (
     Spectrum,
     leave_comparison_out,
     leave_pair_out,
     leave_query_out,
 )
-from pairrank.model_selection.scorers import (
-    get_query_scorer,
-    requested,
-)
-from pairrank.model_selection.splits import (
-    LEAVE_PAIR_OUT,
-    LEAVE_QUERY_OUT,
-    method_of,
-)
+from pairrank.model_selection.scorers import get_query_scorer, requested
+from pairrank.model_selection.splits import LEAVE_PAIR_OUT, LEAVE_QUERY_OUT, method_of
 from pairrank.preferences import Levels, Pairs
-from pairrank.preferences._codes import query_codes
 
 PAPER_ALPHAS = tuple(2.0**power for power in range(-10, 11))
 """lambda = 2^-10 .. 2^10, the grid of Airola et al. 2010, Section 4."""
@@ -118,35 +110,30 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
 
     def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
         self._check_kernel()
-        method = self._method(rows)
+        problem = least_squares(rows)
+        small = isinstance(problem, Comparisons) or problem.root.size <= _SMALL
+        method = method_of(self.cv, problem.query_start.size - 1, small=small, n_folds=5)
         scorer = self._scorer(method, rows.y)
-        _require_pairs(rows)
+        for column in [] if isinstance(rows.y, Pairs) else columns_of(rows.y):
+            Levels.build(column, **rows.layout).require_pairs()
         features = self._learnt_features(rows.X)
         self.__dict__.pop("kernel_", None)  # the ranker of the best alpha has its own
-        spectrum = Spectrum(least_squares(rows._replace(X=features)))
         self.cv_ = method
         if not isinstance(method, str):
             folds = folds_of(method, rows, self.random_state)
             each = [_scores_of_fold(fold, rows.X, features, grid, scorer) for fold in folds]
             return np.array(each)
-        if method == LEAVE_QUERY_OUT and not isinstance(rows.y, Pairs):
-            return _scores_of_predictions(spectrum, grid, scorer, rows)[None]
-        return _scores_of_margins(spectrum, grid, method)[None]
+        spectrum = Spectrum(replace(problem, X=features))
+        if isinstance(problem, Comparisons) or method == LEAVE_PAIR_OUT:
+            return _scores_of_margins(spectrum, grid, method)[None]
+        scores = np.zeros((grid.size, len(rows.y), problem.b.shape[1]))
+        scores[:, problem.row_of] = leave_query_out(spectrum, grid)
+        return _judged(scores, rows, scorer)[None]
 
     def _learn(self, ranker: Any, rows: Rows) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZeroWeightsWarning)
             super()._learn(ranker.set_params(solver="direct"), rows)
-
-    def _method(self, rows: Rows) -> Any:
-        """Return what `cv` stands for; an error where queries to leave out are missing."""
-        weight = rows.sample_weight
-        kept = np.ones(len(rows.y), dtype=bool) if weight is None else weight > 0
-        n_queries = 1 if rows.qid is None else np.unique(query_codes(rows.qid[kept])[1]).size
-        if isinstance(rows.y, Pairs) and rows.y.groups is not None:
-            n_queries = query_codes(rows.y.groups)[0].size
-        small = isinstance(rows.y, Pairs) or int(np.count_nonzero(kept)) <= _SMALL
-        return method_of(self.cv, n_queries, small=small, n_folds=5)
 
     def _scorer(self, method: Any, y: Any) -> Any:
         scorer = get_query_scorer(self._scoring_of(y))
@@ -160,19 +147,10 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         return scorer
 
 
-def _require_pairs(rows: Rows) -> None:
-    """Raise a NoPairsError where a target holds no pair of different labels, or no comparison."""
-    if isinstance(rows.y, Pairs):
-        rows.y.bound(rows.X.shape[0], ties=False, **rows.layout).require_pairs()
-        return
-    for column in columns_of(rows.y):
-        Levels.build(column, **rows.layout).require_pairs()
-
-
 def _scores_of_margins(spectrum: Spectrum, grid: FloatArray, method: str) -> FloatArray:
     """Return pairwise accuracies of left-out margins, (n_values, n_targets)."""
     problem = spectrum.problem
-    if isinstance(problem, CentredRows):
+    if not isinstance(problem, Comparisons):
         return leave_pair_out(spectrum, grid)
     if method == LEAVE_PAIR_OUT:
         margins = leave_comparison_out(spectrum, grid)
@@ -183,21 +161,6 @@ def _scores_of_margins(spectrum: Spectrum, grid: FloatArray, method: str) -> Flo
     credit = np.where(agreement == 0, 0.5, agreement > 0)
     total = weight.sum()
     return (credit @ weight / total if total else np.full(grid.size, np.nan))[:, None]
-
-
-def _scores_of_predictions(
-    spectrum: Spectrum, grid: FloatArray, scorer: Any, rows: Rows
-) -> FloatArray:
-    """Return the scores of all left-out queries together, (n_values, n_targets)."""
-    problem = spectrum.problem
-    assert isinstance(problem, CentredRows)
-
-    def by_row(of_equations: FloatArray) -> FloatArray:
-        scores = np.zeros((len(rows.y), of_equations.shape[1]))
-        scores[problem.row_of] = of_equations
-        return scores
-
-    return _judged(map(by_row, leave_query_out(spectrum, grid)), rows, scorer)
 
 
 def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer: Any) -> FloatArray:
@@ -219,16 +182,16 @@ def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer:
     return result
 
 
-def _judged(predicted: Iterable[FloatArray], rows: Rows, scorer: Any) -> FloatArray:
-    """Return the scorer's value for every alpha and target, (n_values, n_targets)."""
+def _judged(predicted: FloatArray, rows: Rows, scorer: Any) -> FloatArray:
+    """Return the scores, (n_values, n_targets), of predictions, (n_values, n_rows, n_targets)."""
     asked = requested(scorer, rows.layout)
     targets = [rows.y] if isinstance(rows.y, Pairs) else columns_of(rows.y)
     return np.array(
         [
             [
-                float(scorer(Predicted(s[:, t]), rows.X, y_t, **asked))
-                for t, y_t in enumerate(targets)
+                float(scorer(Predicted(scores), rows.X, y, **asked))
+                for scores, y in zip(at_value.T, targets, strict=True)
             ]
-            for s in predicted
+            for at_value in predicted
         ]
     )

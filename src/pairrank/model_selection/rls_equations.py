@@ -157,6 +157,15 @@ class CentredRows(Equations):
             return result
         return super().kernel()
 
+    def lift_means(self, kernel: FloatArray) -> float:
+        """Add c u u' to A A' for the unit vector u of each query, along which it is 0; return c."""
+        shift = float(kernel.trace()) / self.root.size or 1.0
+        for query in range(self.query_start.size - 1):
+            rows = self.equations_of(query)
+            unit = self.root[rows] / np.linalg.norm(self.root[rows])
+            kernel[rows, rows] += shift * np.outer(unit, unit)
+        return shift
+
     def columns(self, features: slice) -> FloatArray:
         """Return columns of A; O(m) each, or O(non-zeros) for all together."""
         columns = dense(self.X[:, features][self.row_of])
@@ -186,14 +195,17 @@ class Comparisons(Equations):
     second: NDArray[np.int32]
 
     @classmethod
-    def build(cls, X: Any, pairs: Pairs, codes: NDArray[np.int32] | None) -> Comparisons:
-        """Lay bound comparisons out by code, (n_pairs,): that of their query or group."""
+    def build(cls, X: Any, pairs: Pairs, qid: NDArray[Any] | None) -> Comparisons:
+        """Lay bound comparisons out by their groups, or else by queries."""
         magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
         root = np.ones(pairs.n_pairs) if pairs.weight is None else np.sqrt(pairs.weight)
-        order, ends = np.arange(pairs.n_pairs), np.array([], dtype=np.int64)
-        if codes is not None:
-            order = np.argsort(codes, kind="stable")
-            ends = np.flatnonzero(np.diff(codes[order])) + 1
+        codes = np.zeros(pairs.n_pairs, dtype=np.int32)
+        if pairs.groups is not None:
+            codes = query_codes(pairs.groups)[1]
+        elif qid is not None:
+            codes = query_codes(qid)[1][pairs.i]
+        order = np.argsort(codes, kind="stable")
+        ends = np.flatnonzero(np.diff(codes[order])) + 1
         starts = np.concatenate(([0], ends, [pairs.n_pairs]))
         root = root[order]
         b = (root * magnitude[order])[:, None]
@@ -222,17 +234,10 @@ class Comparisons(Equations):
         return dense(first - second) * self.root[part, None]
 
 
-def codes_of_comparisons(pairs: Pairs, qid: NDArray[Any] | None) -> NDArray[np.int32] | None:
-    """Return the code of each comparison's group, or else of its query; None without both."""
-    if pairs.groups is not None:
-        return query_codes(pairs.groups)[1]
-    return None if qid is None else query_codes(qid)[1][pairs.i]
-
-
 def least_squares(rows: Rows) -> CentredRows | Comparisons:
     """Return the least-squares problem of labels or comparisons; an error where there are none."""
     if isinstance(rows.y, Pairs):
         pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
         pairs.require_pairs()
-        return Comparisons.build(rows.X, pairs, codes_of_comparisons(pairs, rows.qid))
+        return Comparisons.build(rows.X, pairs, rows.qid)
     return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.sample_weight)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from scipy import linalg
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.model_selection.rls_equations import CentredRows, Equations
+from pairrank.preferences import Levels
 
 _LARGEST = 20_000
 _ENTRIES = 1 << 22
@@ -38,7 +38,8 @@ class Spectrum:
 
     where H = A (A'A + alpha)^-1 A'. In the first D = -E = (S + alpha)^-1, c = 1 and mu = U' A' b;
     in the second D = S/(S + alpha), E = alpha/(S + alpha), c = 0 and mu = V' b, so that no digits
-    are lost where alpha is small beside S.
+    are lost where alpha is small beside S. A A' is 0 along the queries' unit vectors, and so is b;
+    `shift` is added there (`CentredRows.lift_means`): H then differs along them only.
 
     Costs O(m d min(m, d) + min(m, d)^3) time and O(min(m, d)^2) memory for m equations of d
     features; the weights at each alpha then cost O(min(m, d)^2), and O(m d) where m < d. If both
@@ -56,11 +57,13 @@ class Spectrum:
                 f"eigendecomposition (the fewer of both may be {_LARGEST}): choose RankRLS's alpha "
                 'by validation rows, or take regularization="iteration"'
             )
-        self.base = 0.0 if self.is_dual else 1.0
+        self.base, self.shift = (0.0 if self.is_dual else 1.0), 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             if self.is_dual:
                 kernel = problem.kernel()
                 self.flat = kernel.diagonal() == 0
+                if isinstance(problem, CentredRows):
+                    self.shift = problem.lift_means(kernel)
                 self.values, self.vectors = eigen(kernel)
                 self.moments = self.vectors.T @ problem.b
             else:
@@ -254,25 +257,20 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     """
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
-    wide = _Wide.of(problem) if spectrum.is_dual else None
-    moments = spectrum.moments if wide is None else wide.moments
-    right, total = np.zeros((alphas.size, problem.b.shape[1])), np.zeros(problem.b.shape[1])
-    least = 1.0
+    sides = [Levels.build(y, problem.query_of, sample_weight=problem.root**2) for y in problem.y.T]
+    total = np.array([side.pair_weight for side in sides])
+    right, least = np.zeros((alphas.size, total.size)), 1.0
+    middles = spectrum.remainder(alphas)
     for query in range(problem.query_start.size - 1):
         rows = problem.equations_of(query)
         y, b, root = problem.y[rows], problem.b[rows], problem.root[rows]
-        total += [_pair_weight(labels, root**2) for labels in y.T]
         unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
-        F = spectrum.factor_of(query) if wide is None else wide.vectors[rows]
-        for place, alpha in enumerate(alphas):
-            if wide is None:
-                base, middle, of_unit = 1.0, -1.0 / (spectrum.values + alpha), 1.0
-            else:
-                base, middle = 0.0, alpha / (wide.values + alpha)
-                of_unit = alpha / (wide.shift + alpha)
-            scaled, less = F * middle, np.sqrt(of_unit) * unit
-            residual = base * b + scaled @ moments
-            diagonal = base + np.einsum("ik,ik->i", scaled, F) - less**2
+        F = spectrum.factor_of(query)
+        for place, (alpha, middle) in enumerate(zip(alphas, middles, strict=True)):
+            scaled = F * middle
+            less = np.sqrt(alpha / (spectrum.shift + alpha)) * unit
+            residual = spectrum.base * b + scaled @ spectrum.moments
+            diagonal = spectrum.base + np.einsum("ik,ik->i", scaled, F) - less**2
             more, kept = _right_weight((scaled, F, less), diagonal, residual, y, root)
             right[place] += more
             least = min(least, kept)
@@ -313,32 +311,6 @@ def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     return result / problem.root
 
 
-class _Wide(NamedTuple):
-    """The eigendecomposition of A A' + c U U', with the queries' unit vectors u as columns of U.
-
-    The u are eigenvectors of A A' of the value 0. With S the eigenvalues, I - u u' - H of a query
-    is V alpha/(S + alpha) V' less alpha/(c + alpha) u u'. Both terms are as small as their
-    difference where alpha is small, so no digits are lost.
-    """
-
-    shift: float
-    values: FloatArray
-    vectors: FloatArray
-    moments: FloatArray
-
-    @classmethod
-    def of(cls, problem: CentredRows) -> _Wide:
-        """Decompose; O(m^2 d + m^3)."""
-        kernel = problem.kernel()
-        shift = float(kernel.trace()) / problem.root.size or 1.0
-        for query in np.flatnonzero(np.diff(problem.query_start) > 2).tolist():
-            rows = problem.equations_of(query)
-            unit = problem.root[rows] / np.linalg.norm(problem.root[rows])
-            kernel[rows, rows] += shift * np.outer(unit, unit)
-        values, vectors = eigen(kernel)
-        return cls(shift, values, vectors, vectors.T @ problem.b)
-
-
 def _right_weight(
     parts: tuple[FloatArray, FloatArray, FloatArray],
     diagonal: FloatArray,
@@ -373,10 +345,3 @@ def _right_weight(
             result[target] += weight[rows] @ np.where(counts, credit, 0.0) @ weight
             least = min(least, kept[counts].min(initial=1.0))
     return result, float(least)
-
-
-def _pair_weight(labels: FloatArray, weight: FloatArray) -> float:
-    """Return the weight of the pairs of unequal labels."""
-    levels = np.unique(labels, return_inverse=True)[1]
-    of_level = np.bincount(levels, weight)
-    return float(of_level @ (np.cumsum(of_level) - of_level))

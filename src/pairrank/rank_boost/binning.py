@@ -71,11 +71,10 @@ class Codes(NamedTuple):
 
 
 class _Survey(NamedTuple):
-    """What is kept of the values of a feature."""
+    """The thresholds of a feature, its number of codes of values, and what is missing."""
 
     cuts: FloatArray
     n_values: int
-    """The number of codes of values; 0 where all are missing."""
     has_missing: bool
     """Whether values that count are missing."""
     needs_code: bool
@@ -83,22 +82,11 @@ class _Survey(NamedTuple):
 
 
 def encode(X: Any, weight: FloatArray | None, n_bins: int | None) -> Codes:
-    """Return the values of X as codes.
+    """Return the values of X, (n_rows, n_features), as codes; NaN is a missing value.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-        NaN is a missing value; the zeros of a sparse matrix are values.
-    weight : float64 array of shape (n_rows,), optional
-        The weights of rows in bins; values of rows of weight 0 do not count. None: 1 each.
-    n_bins : int, optional
-        The most codes of a feature, for values in bins of about equal weight; None: one code per
-        distinct value.
-
-    Notes
-    -----
-    Costs a sort per feature, by several threads. Keeps 1 byte per entry with at most 256 codes,
-    else 2 or 4, and of sparse rows 4 more.
+    Bins have about equal weight; values of rows of weight 0 do not count. `n_bins` is the most
+    codes of a feature; None: one code per distinct value. Costs a sort per feature, by several
+    threads. Keeps 1 byte per entry with at most 256 codes, else 2 or 4, and of sparse rows 4 more.
     """
     from pairrank.compiled.weak_rankings import write_codes
 
@@ -161,38 +149,22 @@ class _Matrix:
         zeros = max(0.0, self.total - stored) if values.size < self.n_rows else None
         if has_missing:
             values, weight = values[~missing], None if weight is None else weight[~missing]
-        most = None if n_bins is None else n_bins - needs_code
-        if weight is None and zeros is None:
-            cuts = _of_sorted(np.sort(values), most)
-        else:
-            cuts = _of_weighted(values, weight, zeros, most)
+        cuts = _thresholds(values, weight, zeros, None if n_bins is None else n_bins - needs_code)
         n_values = cuts.size + bool(values.size or zeros)
         return _Survey(cuts, n_values, has_missing, needs_code)
 
 
-def _of_sorted(values: NDArray[Any], n_bins: int | None) -> FloatArray:
-    """Return the thresholds of ascending values."""
-    new = _is_new(values)
-    if n_bins is None or np.count_nonzero(new) <= n_bins:
-        distinct = values[new]
-        return _between(distinct[:-1], distinct[1:])
-    wanted = np.floor(np.arange(1, n_bins) * values.size / n_bins).astype(np.int64)
-    upper = np.unique(values[wanted])
-    upper = upper[upper > values[0]]
-    lower = values[np.searchsorted(values, upper) - 1]
-    return _between(lower, upper)
-
-
-def _of_weighted(
+def _thresholds(
     values: NDArray[Any], weight: FloatArray | None, zeros: float | None, n_bins: int | None
 ) -> FloatArray:
     """Return the thresholds of weighted values; `zeros` is the weight of further zeros."""
-    order = np.argsort(values, kind="stable")
-    values = values[order].astype(np.float64)
-    starts = np.flatnonzero(_is_new(values))
-    distinct, weights = values[starts], np.diff(starts, append=values.size).astype(np.float64)
-    if weight is not None and starts.size:
-        weights = np.add.reduceat(weight[order], starts)
+    if weight is None:
+        distinct, counts = np.unique(values, return_counts=True)
+    else:
+        distinct, place = np.unique(values, return_inverse=True)
+        counts = np.bincount(place, weight, distinct.size)
+    weights = counts.astype(np.float64)
+    distinct = distinct.astype(np.float64)
     if zeros is not None:
         at = int(np.searchsorted(distinct, 0.0))
         if at == distinct.size or distinct[at] != 0.0:
@@ -204,19 +176,6 @@ def _of_weighted(
         wanted = np.arange(1, n_bins) * ends[-1] / n_bins
         above = np.unique(np.searchsorted(ends, wanted, side="right"))
         above = above[(above > 0) & (above < distinct.size)]
-    return _between(distinct[above - 1], distinct[above])
-
-
-def _is_new(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where ascending values differ from the one before."""
-    new = np.empty(values.size, dtype=bool)
-    new[:1] = True
-    np.not_equal(values[1:], values[:-1], out=new[1:])
-    return new
-
-
-def _between(low: NDArray[Any], high: NDArray[Any]) -> FloatArray:
-    """Return thresholds halfway; `low` where the middle is rounded up to `high`."""
-    low, high = low.astype(np.float64), high.astype(np.float64)
+    low, high = distinct[above - 1], distinct[above]
     cuts = 0.5 * low + 0.5 * high
-    return np.where((low <= cuts) & (cuts < high), cuts, low)
+    return np.where((low <= cuts) & (cuts < high), cuts, low)  # the middle may round up to `high`

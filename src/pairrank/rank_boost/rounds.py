@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray, Status
 from pairrank.compiled.weak_rankings import best_of_features
-from pairrank.preferences import Preferences
+from pairrank.pair_sums.separable import SeparableCurvature
+from pairrank.preferences import Pairs, Preferences
 from pairrank.rank_boost.binning import Codes
-from pairrank.rank_boost.pair_weights import weigher
 from pairrank.rank_boost.rankings import WeakRanking
 
 _ENTRIES_A_TASK = 1 << 17
@@ -27,14 +28,7 @@ _SMOOTHING = 1e-3
 
 
 class Round(NamedTuple):
-    """What a round added.
-
-    Attributes
-    ----------
-    ranking : WeakRanking
-    edge : float
-        r, from -1 to 1: the weight of the right pairs less that of the wrong ones, of all.
-    """
+    """A weak ranking, and its edge r: the weight of right pairs less that of wrong ones, of all."""
 
     ranking: WeakRanking
     edge: float
@@ -43,26 +37,20 @@ class Round(NamedTuple):
 class Booster:
     """The rounds of RankBoost over the codes of some rows and preferences between them.
 
-    Attributes
-    ----------
-    scores : float64 array of shape (n_rows,)
-        H, the sum of the weak rankings so far.
-    loss : float
-        The weight of all pairs at these scores, of the weight at scores of 0.
+    `scores`, (n_rows,), are H, the sum of the weak rankings so far.
     """
 
     def __init__(self, codes: Codes, preferences: Preferences, rate: float = 1.0) -> None:
-        self._codes, self._weigh, self._rate = codes, weigher(preferences), rate
-        self.scores = np.zeros(codes.n_rows)
-        self._now = self._weigh(self.scores)
-        self._first = self._now.total
+        self._codes, self._rate, self._pairs = codes, rate, preferences
+        self._move(np.zeros(codes.n_rows))
+        self._first = self._total
         n_entries = max(1, codes.codes.size // max(1, codes.n_features))
         self._tasks = threads.blocks(codes.n_features, max(1, _ENTRIES_A_TASK // n_entries))
 
     @property
     def loss(self) -> float:
         """The weight of all pairs, relative to that at scores of 0."""
-        return self._now.total / self._first
+        return self._total / self._first
 
     def advance(self) -> Round | Status:
         """Add the weak ranking with the largest edge, or say why there is none; O(rows) each."""
@@ -72,10 +60,18 @@ class Booster:
         if not abs(edge) > _ROUNDING * self._codes.n_rows:
             return Status.NO_EDGE
         h = self._values(ranking, code)
-        alpha = self._alpha(h)
-        self.scores = self.scores + alpha * h
-        self._now = self._weigh(self.scores)
+        right, wrong = (share / self._total for share in self._weights.apart(h > 0.5))
+        alpha = self._rate * 0.5 * math.log((right + _SMOOTHING) / (wrong + _SMOOTHING))
+        self._move(self.scores + alpha * h)
         return Round(ranking._replace(alpha=alpha), edge)
+
+    def _move(self, scores: FloatArray) -> None:
+        """Weigh all pairs at new scores; `_potential` is the weight that a row wins by, net."""
+        pairs = self._pairs
+        of_pairs: Any = _ComparisonWeights if isinstance(pairs, Pairs) else SeparableCurvature
+        self.scores, self._weights = scores, of_pairs(pairs, scores)
+        self._total, gradient = self._weights.value_and_gradient()
+        self._potential = -gradient
 
     def _best(self) -> tuple[float, WeakRanking, int]:
         """Return the largest edge, its weak ranking without alpha, and its code.
@@ -89,17 +85,16 @@ class Booster:
         def search(part: slice, enough: float = np.inf) -> None:
             best_of_features(
                 part.start, part.stop, codes.codes, codes.rows, codes.starts, codes.zero,
-                codes.n_values, codes.has_missing, enough, self._now.potential, edges, code,
-                missing,
+                codes.n_values, codes.has_missing, enough, self._potential, edges, code, missing,
             )  # fmt: skip
 
         threads.run(search, self._tasks)
-        enough = np.abs(edges).max() - _ROUNDING * codes.n_rows * self._now.total
+        enough = np.abs(edges).max() - _ROUNDING * codes.n_rows * self._total
         best = int(np.argmax(np.abs(edges) >= enough))
         if enough > 0.0:
             search(slice(best, best + 1), float(enough))
         ranking = WeakRanking(best, codes.cut(best, int(code[best])), float(missing[best]), 0.0)
-        return float(edges[best]) / self._now.total, ranking, int(code[best])
+        return float(edges[best]) / self._total, ranking, int(code[best])
 
     def _values(self, ranking: WeakRanking, code: int) -> FloatArray:
         """Return h of each row, (n_rows,)."""
@@ -110,7 +105,25 @@ class Booster:
             h[of_rows == codes.n_values[feature]] = ranking.missing
         return h
 
-    def _alpha(self, h: FloatArray) -> float:
-        """Return the alpha of the least loss for an h of 0 and 1, smoothed, times the rate."""
-        right, wrong = (share / self._now.total for share in self._now.apart(h > 0.5))
-        return self._rate * 0.5 * math.log((right + _SMOOTHING) / (wrong + _SMOOTHING))
+
+class _ComparisonWeights:
+    """What `SeparableCurvature` is for `Levels`: the weights of comparisons at some scores."""
+
+    def __init__(self, pairs: Pairs, scores: FloatArray) -> None:
+        self._pairs = pairs
+        with np.errstate(under="ignore", over="ignore"):
+            self._weight = pairs.pair_scale * np.exp(scores[pairs.j] - scores[pairs.i])
+            if pairs.weight is not None:
+                self._weight *= pairs.weight
+
+    def value_and_gradient(self) -> tuple[float, FloatArray]:
+        """Return the weight of all pairs and its gradient, (n_rows,)."""
+        pairs, weight = self._pairs, self._weight
+        lost, won = (np.bincount(rows, weight, pairs.n_rows) for rows in (pairs.j, pairs.i))
+        return float(weight.sum()), (lost - won).astype(np.float64)
+
+    def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return the weights of pairs whose winner alone is chosen, and whose loser alone is."""
+        winner, loser = chosen[self._pairs.i], chosen[self._pairs.j]
+        right, wrong = self._weight[winner & ~loser], self._weight[loser & ~winner]
+        return float(right.sum()), float(wrong.sum())

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray, Solution
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.ratings.comparisons import Comparisons, check_comparisons
 from pairrank.ratings.connections import (
@@ -21,7 +21,7 @@ from pairrank.ratings.connections import (
     described_parts,
     parts_of,
 )
-from pairrank.ratings.covariance import check_covariance, degrees_of_freedom, score_covariance
+from pairrank.ratings.covariance import check_covariance, score_covariance
 from pairrank.ratings.likelihoods import LIKELIHOODS, Margins, Ties, add_up
 from pairrank.ratings.objective import LikelihoodObjective
 from pairrank.ratings.predictions import RatedItems
@@ -212,22 +212,26 @@ class BradleyTerry(RatedItems, BaseEstimator):
         solution = Tron()(
             objective, np.zeros(objective.n_features), tol=self.tol, max_iter=self.max_iter
         )
-        self._report(solution)
+        self.n_iter_, self.status_ = solution.n_iter, solution.status.name.lower()
+        if not solution.status.ok:
+            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=2)
         w = solution.coef
         if found.covariate_names.size:
             check_effects(objective, w, found.covariate_names)
         self._set_scores(objective, w, units, found)
         if kind is not None:
-            full = score_covariance(objective, w, kind, found.weight, found.group)
+            full, df = score_covariance(objective, w, kind, found.weight, found.group)
             if self.covariance == "auto" and kind != "hessian" and not full.any():
-                kind = "hessian"
-                full = score_covariance(objective, w, kind, found.weight, found.group)
+                full, df = score_covariance(objective, w, "hessian", found.weight, found.group)
             self._set_covariance(full, units, margins.unit)
-            self.degrees_of_freedom_ = degrees_of_freedom(objective, kind, found.group)
-        covariance = getattr(self, "covariance_", None)
-        df = getattr(self, "degrees_of_freedom_", np.inf)
+            self.degrees_of_freedom_ = df
         self.ranking_ = rank(
-            self.items_, self.scores_, covariance, found.n_comparisons, self.level, df
+            self.items_,
+            self.scores_,
+            getattr(self, "covariance_", None),
+            found.n_comparisons,
+            self.level,
+            getattr(self, "degrees_of_freedom_", np.inf),
         )
         return self
 
@@ -279,11 +283,6 @@ class BradleyTerry(RatedItems, BaseEstimator):
         if found.covariate_names.size:
             check_covariates(objective, found.covariate_names)
         return objective
-
-    def _report(self, solution: Solution) -> None:
-        self.n_iter_, self.status_ = solution.n_iter, solution.status.name.lower()
-        if not solution.status.ok:
-            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
 
     def _set_scores(
         self, objective: LikelihoodObjective, w: FloatArray, units: Units, found: Comparisons

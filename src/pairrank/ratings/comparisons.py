@@ -18,6 +18,7 @@ from pairrank.preferences.pair_inputs import name_codes, pair_codes
 
 FloatArray = NDArray[np.float64]
 _DAY = np.timedelta64(1, "D")
+_PER_ROW = ("tie", "weight", "multiplicity", "covariates")
 
 
 class Comparisons(NamedTuple):
@@ -84,9 +85,7 @@ def check_comparisons(
     if group is not None:
         validation.check_length(group, "groups", size)
     decayed = count * decay(time, half_life, size)
-    found = Comparisons(
-        items, first, second, is_tie, decayed, count, features, names, group
-    )  # fmt: skip
+    found = Comparisons(items, first, second, is_tie, decayed, count, features, names, group)
     return found if decayed.all() else _kept(found, decayed > 0)
 
 
@@ -99,29 +98,25 @@ def decay(time: Any, half_life: Any, size: int) -> FloatArray:
     if time is None:
         raise PairrankError("half_life needs the time of each comparison: pass time to fit")
     instants = _instants(time, size)
-    if instants.dtype.kind == "M":
-        length = _days(half_life)
-        ages = (instants.max() - instants) / _DAY
-    else:
+    ages = instants.max() - instants
+    if ages.dtype.kind == "m":
+        ages = ages / _DAY
         if isinstance(half_life, (datetime.timedelta, np.timedelta64)):
-            raise PairrankError("half_life is a duration, but time holds numbers: pass dates")
-        validation.check_number(half_life, "half_life")
-        length = float(half_life)
-        ages = instants.max() - instants
-    with np.errstate(under="ignore", over="ignore"):
-        return np.exp2(-(ages / length))
-
-
-def _days(half_life: Any) -> float:
-    if isinstance(half_life, (datetime.timedelta, np.timedelta64)):
-        try:
-            half_life = float(np.timedelta64(half_life) / _DAY)
-        except TypeError:
-            raise PairrankError(
-                f"half_life is {half_life!r}, but months and years differ in length: give days"
-            ) from None
+            half_life = _days(half_life)
+    elif isinstance(half_life, (datetime.timedelta, np.timedelta64)):
+        raise PairrankError("half_life is a duration, but time holds numbers: pass dates")
     validation.check_number(half_life, "half_life")
-    return float(half_life)
+    with np.errstate(under="ignore", over="ignore"):
+        return np.exp2(-(ages / float(half_life)))
+
+
+def _days(duration: Any) -> float:
+    try:
+        return float(np.timedelta64(duration) / _DAY)
+    except TypeError:
+        raise PairrankError(
+            f"half_life is {duration!r}, but months and years differ in length: give days"
+        ) from None
 
 
 def _instants(time: Any, size: int) -> NDArray[Any]:
@@ -130,19 +125,23 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
     Text is numbers if all of it is: "2020" is the year 2020, not the start of it.
     """
     array = as_array(time, "time")
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    first = array.ravel()[0] if array.size else None
-    is_text = array.dtype.kind in "UST" or isinstance(first, str)
-    if array.dtype.kind != "M" and not is_text and not isinstance(first, datetime.date):
-        return validation.check_numbers(time, "time", size)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.ndim != 1:
         raise PairrankError(f"time must have one dimension, got shape {array.shape}")
     validation.check_length(array, "time", size)
-    if array.dtype.kind == "O":
-        _refuse_missing(np.array([is_missing(each) for each in array]))
-    if is_text and _are_numbers(array):
-        return validation.check_numbers(array.astype(np.float64), "time", size)
+    if array.dtype.kind in "OUST":
+        values = array.tolist()
+        _refuse_missing(np.array([is_missing(each) for each in values]))
+        numeric = np.array([_is_number(each) for each in values])
+        if numeric.any() and not numeric.all():
+            row = int(numeric.argmax())
+            raise PairrankError(
+                f"time mixes numbers and dates: row {row} holds {values[row]!s}; give all as "
+                "dates, or all as numbers"
+            )
+        array = array.astype(np.float64) if numeric.all() else array
+    if array.dtype.kind not in "MOUST":
+        return validation.check_numbers(array, "time", size)
     try:
         with warnings.catch_warnings():
             # numpy turns times of a zone into UTC, as ages need, and warns.
@@ -155,21 +154,9 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
     return dates
 
 
-def _are_numbers(texts: NDArray[Any]) -> bool:
-    """Whether all texts are numbers; a PairrankError says if only some are."""
-    numeric = np.array([_is_number(text) for text in texts.tolist()])
-    if numeric.any() and not numeric.all():
-        row = int(numeric.argmax())
-        raise PairrankError(
-            f"time mixes numbers and dates: row {row} holds {texts[row]!s}; give all as dates, or "
-            "all as numbers"
-        )
-    return bool(numeric.all())
-
-
-def _is_number(text: Any) -> bool:
+def _is_number(value: Any) -> bool:
     try:
-        float(text)
+        float(value)
     except (TypeError, ValueError):
         return False
     return True
@@ -216,14 +203,7 @@ def _kept(found: Comparisons, keep: NDArray[np.bool_]) -> Comparisons:
     present = np.zeros(found.items.size, dtype=bool)
     present[first] = present[second] = True
     place = (np.cumsum(present) - 1).astype(np.int32)
-    return Comparisons(
-        found.items[present],
-        place[first],
-        place[second],
-        found.tie[keep],
-        found.weight[keep],
-        found.multiplicity[keep],
-        found.covariates[keep],
-        found.covariate_names,
-        None if found.group is None else found.group[keep],
-    )
+    per_row = {name: getattr(found, name)[keep] for name in _PER_ROW}
+    group = None if found.group is None else found.group[keep]
+    ends = {"items": found.items[present], "winner": place[first], "loser": place[second]}
+    return found._replace(**ends, **per_row, group=group)

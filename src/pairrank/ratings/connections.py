@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,10 @@ from pairrank.ratings.likelihoods import LOSS, TIE, WIN, Margins
 from pairrank.ratings.objective import LikelihoodObjective
 
 _PARTS_SHOWN, _NAMES_SHOWN = 6, 4
+_OWN = 1e-8
+"""A covariate with less than this part of its information beside the items is a sum of items."""
+_LEFT = 1e-6
+"""An effect with less than this part of its information at zero runs to infinity."""
 
 
 def beaten(margins: Margins, *, ties: bool) -> sparse.csr_array:
@@ -45,7 +48,12 @@ def described_parts(items: NDArray[Any], part: NDArray[np.int32]) -> str:
     """Return a list of components for a message, the largest first."""
     _, first, sizes = np.unique(part, return_index=True, return_counts=True)
     largest = np.lexsort((first, -sizes))[:_PARTS_SHOWN]
-    listed = [_named(items[part == each]) for each in largest]
+    listed = []
+    for each in largest:
+        names = items[part == each]
+        more = names.size - _NAMES_SHOWN
+        text = ", ".join(shown(name) for name in names[:_NAMES_SHOWN])
+        listed.append(f"{{{text}{f' and {more} more' if more > 0 else ''}}}")
     more = sizes.size - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
 
@@ -88,18 +96,6 @@ def _has_more_wins_than_ties(margins: Margins) -> bool:
     except csgraph.NegativeCycleError:
         return True
     return False
-
-
-def _named(names: Sequence[Any] | NDArray[Any]) -> str:
-    listed = ", ".join(shown(name) for name in names[:_NAMES_SHOWN])
-    more = len(names) - _NAMES_SHOWN
-    return f"{{{listed}{f' and {more} more' if more > 0 else ''}}}"
-
-
-_OWN = 1e-8
-"""A covariate with less than this part of its information beside the items is a sum of items."""
-_LEFT = 1e-6
-"""An effect with less than this part of its information at zero runs to infinity."""
 
 
 def check_covariates(objective: LikelihoodObjective, names: NDArray[np.str_]) -> None:

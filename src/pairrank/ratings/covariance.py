@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray
-from pairrank.estimators.sandwich import cluster_scatter, inverse_hessian, sandwich
+from pairrank.estimators.covariance import inverse_hessian, sandwich, scatter_of_totals
 from pairrank.exceptions import PairrankError
-from pairrank.ratings.likelihoods import Slopes, distinct
+from pairrank.ratings.likelihoods import Slopes
 from pairrank.ratings.objective import LikelihoodObjective
 
 MOST_ITEMS = 10_000
 """A covariance of this many scores takes 800 MB."""
 
-_DENSE_ENTRIES = 1 << 27
-_DENSE_SHARE = 0.05
-"""A product of matrices with more entries than this share is faster dense."""
+_BLOCK_ENTRIES = 1 << 23
 
 
 def score_covariance(
@@ -28,8 +26,10 @@ def score_covariance(
     kind: str,
     weight: FloatArray,
     group: NDArray[np.int32] | None,
-) -> FloatArray:
-    r"""Return the covariance of all coefficients, the scores less their mean.
+) -> tuple[FloatArray, float]:
+    r"""Return the covariance of all coefficients, the scores less their mean, and its degrees.
+
+    The degrees of freedom are the number of clusters less 1, infinity without clusters.
 
     With H the Hessian, g_c the gradient of comparison c times its weight, and h the sum of g_c over
     a cluster,
@@ -47,20 +47,18 @@ def score_covariance(
     shift[0, :n_items] = 1.0 / np.sqrt(n_items)
     inverse = inverse_hessian(objective.curvature(w).dense(), shift)
     if kind == "hessian":
-        return inverse
+        return inverse, np.inf
     if kind == "robust":
-        return sandwich(inverse, _of_comparisons(objective, slopes))
-    gradients = _of_groups(objective, slopes, weight, _clusters(objective, kind, group))
-    return sandwich(inverse, cluster_scatter(gradients, np.arange(gradients.shape[0])))
-
-
-def degrees_of_freedom(
-    objective: LikelihoodObjective, kind: str, group: NDArray[np.int32] | None
-) -> float:
-    """Return the number of clusters less 1; infinity for comparisons that are independent."""
-    if kind in ("hessian", "robust"):
-        return np.inf
-    return float(_clusters(objective, kind, group).max())
+        return sandwich(inverse, _of_comparisons(objective, slopes)), np.inf
+    codes: Any = group
+    if kind == "dyadic" or group is None:
+        margins = objective.margins
+        codes = (margins.first * margins.n_items + margins.second)[margins.place]
+    code = np.unique(codes, return_inverse=True)[1]
+    gradients = _of_groups(objective, slopes, weight, code)
+    step = max(1, _BLOCK_ENTRIES // gradients.shape[1])
+    blocks = (gradients[at : at + step] for at in range(0, gradients.shape[0], step))
+    return sandwich(inverse, scatter_of_totals(blocks)), float(code.max())
 
 
 def check_covariance(kind: str, n_items: int, group: NDArray[np.int32] | None) -> None:
@@ -77,18 +75,6 @@ def check_covariance(kind: str, n_items: int, group: NDArray[np.int32] | None) -
         )
 
 
-def _clusters(
-    objective: LikelihoodObjective, kind: str, group: NDArray[np.int32] | None
-) -> NDArray[np.int64]:
-    """Return the cluster of each comparison, numbered from 0 without gaps."""
-    margins = objective.margins
-    if kind == "clusters":
-        assert group is not None
-        return distinct(group.astype(np.int64), int(group.max()) + 1)[1]
-    dyad = margins.first * margins.n_items + margins.second
-    return distinct(dyad, margins.n_items**2)[1][margins.place]
-
-
 def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArray:
     """Return the sum over comparisons of the squares of their gradients."""
     square, by_margin, by_tie = objective.margins.square, slopes.margin, slopes.tie
@@ -102,7 +88,7 @@ def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArra
 def _of_groups(
     objective: LikelihoodObjective, slopes: Slopes, weight: FloatArray, code: NDArray[np.int64]
 ) -> Any:
-    """Return the gradient of each group, (n_groups, N); sparse unless that is slower."""
+    """Return the gradient of each group, sparse of shape (n_groups, N)."""
     place, outcome = objective.margins.place, objective.margins.outcome
     n_groups = int(code.max()) + 1
     of_margin = sparse.coo_array(
@@ -113,6 +99,4 @@ def _of_groups(
     if objective.has_tie:
         of_ties = np.bincount(code, weight * slopes.tie[outcome, place], n_groups)
         gradients = sparse.hstack([gradients, of_ties[:, None]], format="csr")
-    entries = n_groups * objective.n_features
-    is_dense = gradients.nnz > _DENSE_SHARE * entries and entries <= _DENSE_ENTRIES
-    return gradients.toarray() if is_dense else gradients
+    return gradients

@@ -173,16 +173,16 @@ class Margins(NamedTuple):
 
 
 def add_up(found: Comparisons) -> Margins:
-    """Return the margins of comparisons; O(m), and a sort where names or covariates are many."""
+    """Return the margins of comparisons; O(m log m)."""
     n_items = found.items.size
     swapped = found.winner > found.loser
     low, high = np.minimum(found.winner, found.loser), np.maximum(found.winner, found.loser)
-    keys, place = distinct(low.astype(np.int64) * n_items + high, n_items**2)
+    keys, place = np.unique(low.astype(np.int64) * n_items + high, return_inverse=True)
     sign = np.where(swapped, -1.0, 1.0)
     oriented = found.covariates * sign[:, None]
     for column in oriented.T:
         values, code = np.unique(column, return_inverse=True)
-        keys, place = distinct(place * values.size + code, keys.size * values.size)
+        keys, place = np.unique(place * values.size + code, return_inverse=True)
     size = keys.size
     of_margin = np.empty(size, dtype=np.int64)
     of_margin[place] = np.arange(place.size)
@@ -197,19 +197,6 @@ def add_up(found: Comparisons) -> Margins:
     unit[unit == 0.0] = 1.0
     design = _design(first, second, oriented[of_margin] / unit, n_items)
     return Margins(n_items, first, second, design, unit, weight, square, place, outcome)
-
-
-def distinct(keys: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys below `span`, sorted, and each key's place among them.
-
-    O(keys + span) if the span is small beside the keys, else a sort.
-    """
-    if span > 4 * keys.size + (1 << 16):
-        found, place = np.unique(keys, return_inverse=True)
-        return found, place.astype(np.int64)
-    present = np.zeros(span, dtype=bool)
-    present[keys] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
 def _design(
