@@ -121,6 +121,15 @@ def test_scores_that_are_not_finite_give_infinity(name, algorithm):
             assert np.isnan(found.gradient).all()
 
 
+def test_scores_beyond_the_range_of_boxes_give_infinity():
+    problem = random_problem(60, 3)
+    bound = sum_of("logistic", "boxes", levels_of(problem))
+    found = bound.at(np.where(np.arange(60) == 7, 1e306, problem.scores))
+    assert found.value == np.inf
+    with pytest.raises(PairrankError, match="scale the features down"):
+        found.curvature()
+
+
 FINITE = {"squared_hinge": 1e150, "squared_hinge of margin 0": 1e150, "no family": 1e150}
 """How far scores may lie apart for a finite value; 300 powers of ten by default."""
 
