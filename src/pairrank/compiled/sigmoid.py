@@ -161,12 +161,6 @@ def share_and_cost(kind, d):
 
 
 @inlined_reassociating
-def share_at(kind, d):
-    """Return S(-d) of one margin."""
-    return share_and_cost(kind, d)[0]
-
-
-@inlined_reassociating
 def curvature_at(kind, d):
     """Return phi''(d) of one margin."""
     if kind == LOGISTIC:
@@ -327,7 +321,7 @@ def products(kind, order, alone, near, tile_start, tiles, ends, s, win, lose, v,
                     s_i, win_i, v_i, total = s[i], win[i], alone + v[i], 0.0
                     for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
                         d = s_i - s_j[j] if j < n else 0.0
-                        k = -share_at(kind, d) if order == 1 else curvature_at(kind, d)
+                        k = -share_and_cost(kind, d)[0] if order == 1 else curvature_at(kind, d)
                         part = k * (v_i - v_j[j]) if j < n else 0.0
                         total += lose_j[j] * part
                         held[j] += win_i * part

@@ -97,13 +97,6 @@ class BoundSum(ABC):
         low, high = range_of(scores)
         return -self.most <= low and high <= self.most
 
-    def _require_in_range(self, scores: FloatArray) -> FloatArray:
-        """Return checked scores, or raise a PairrankError."""
-        scores = as_scores(scores, self.n_rows)
-        if not self._in_range(scores):
-            refuse_scores(self.most)
-        return scores
-
     @abstractmethod
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient at finite scores, (n_rows,)."""

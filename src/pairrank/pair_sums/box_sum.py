@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from pairrank import threads
@@ -196,18 +197,6 @@ def box_sum(
     return result
 
 
-def _nodes(n: int) -> FloatArray:
-    return np.cos((np.arange(n) + 0.5) * np.pi / n)
-
-
-def _to_coefficients(n: int) -> FloatArray:
-    """Return the matrix from values at n Chebyshev nodes to Chebyshev coefficients: a DCT."""
-    degree, node = np.arange(n)[:, np.newaxis], np.arange(n) + 0.5
-    matrix = 2.0 / n * np.cos(degree * node * np.pi / n)
-    matrix[0] *= 0.5
-    return matrix
-
-
 @functools.lru_cache(maxsize=64)
 def blocks_of(profile: Profile, rule: BoxRule) -> FloatArray:
     """Return k between boxes as coefficients of T_a(target) T_b(source).
@@ -216,11 +205,13 @@ def blocks_of(profile: Profile, rule: BoxRule) -> FloatArray:
     b fastest, so that every output of a product is one contiguous dot product. Read only.
     """
     n, near = rule.degree, rule.near
-    node = _nodes(n)
+    node = chebyshev.chebpts1(n)
+    to_coefficients = 2.0 / n * chebyshev.chebvander(node, n - 1).T
+    to_coefficients[0] *= 0.5
     away = np.arange(-near, near + 1)[:, np.newaxis, np.newaxis]
     within = 0.5 * (node[:, np.newaxis] - node)
     values = profile.function(rule.width * (within - away))
-    coefficients = np.einsum("ai,bj,dij->adb", *2 * (_to_coefficients(n),), values, optimize=True)
+    coefficients = np.einsum("ai,bj,dij->adb", *2 * (to_coefficients,), values, optimize=True)
     blocks = np.ascontiguousarray(coefficients).reshape(n, -1)
     blocks.flags.writeable = False
     return blocks

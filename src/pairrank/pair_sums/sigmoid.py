@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums._bound import BoundSum, as_scores, borders_of, within_bands
+from pairrank.pair_sums._bound import BoundSum, as_scores, borders_of, refuse_scores, within_bands
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
     Derivative,
@@ -126,7 +126,10 @@ class SigmoidSum(BoundSum):
         For each row v of `vectors`; both (n_vectors, n_rows). Costs one gradient, and one more per
         vector.
         """
-        derivatives = self._derivatives(1, self._require_in_range(scores))
+        scores = as_scores(scores, self.n_rows)
+        if not self._in_range(scores):
+            refuse_scores(self.most)
+        derivatives = self._derivatives(1, scores)
         checked = np.reshape([as_scores(each, self.n_rows) for each in vectors], (-1, self.n_rows))
         result = np.zeros(checked.shape)
         for derivative in derivatives:

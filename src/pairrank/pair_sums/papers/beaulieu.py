@@ -24,8 +24,6 @@ from pairrank.preferences._codes import counting_order
 
 LEAST_EPS, GREATEST_EPS = 1e-16, 0.5
 """Smaller eps would be lost in rounding; larger ones would save nothing."""
-_TARGETS_AT_ONCE = 1 << 16
-_INTERVALS_AT_ONCE = 1 << 10
 _FINEST = 2.0**32
 """Points within this many half lengths of 0 can be on a grid; at most 2^-18 of one is lost."""
 
@@ -166,12 +164,10 @@ class SeriesSum:
         from pairrank.compiled.beaulieu import series_at_targets
 
         out = np.empty(targets.size)
-        for low in range(0, targets.size, _TARGETS_AT_ONCE):
-            part = slice(low, low + _TARGETS_AT_ONCE)
-            series_at_targets(
-                targets[part], self.centre, self.a, self.b, self.total_after,
-                self.rule.step, self.rule.cutoff, out[part],
-            )  # fmt: skip
+        series_at_targets(
+            targets, self.centre, self.a, self.b, self.total_after, self.rule.step,
+            self.rule.cutoff, out,
+        )  # fmt: skip
         return out
 
     def merged_at(self, targets: FloatArray) -> FloatArray:
@@ -182,13 +178,10 @@ class SeriesSum:
         if not targets.size:
             return out
         intervals = make_clusters(targets, self.rule.half_length)
-        for low in range(0, intervals.centre.size, _INTERVALS_AT_ONCE):
-            middle = intervals.centre[low : low + _INTERVALS_AT_ONCE]
-            start = intervals.start[low : low + middle.size + 1]
-            merged_series_at_targets(
-                targets, intervals.order, start, middle, self.centre, self.a, self.b,
-                self.total_after, self.rule.step, self.rule.merged_cutoff, out,
-            )  # fmt: skip
+        merged_series_at_targets(
+            targets, intervals.order, intervals.start, intervals.centre, self.centre, self.a,
+            self.b, self.total_after, self.rule.step, self.rule.merged_cutoff, out,
+        )  # fmt: skip
         return out
 
 
