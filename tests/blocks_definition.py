@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
 from definitions import preferences_of
 from loss_table import weights_of
 from pairrank.blocks._contracts import BlockLayout
-from pairrank.blocks.crossing_queries import MomentQuery
-from pairrank.blocks.crossing_sum import merged_summaries
+from pairrank.blocks.crossing import MomentQuery, merged_summaries
 from pairrank.preferences import Differences, Levels
 from sum_table import scale_of_rows
 
@@ -66,7 +66,7 @@ class Cut:
 
     borders: np.ndarray
     query: np.ndarray
-    level: np.ndarray
+    code: np.ndarray
     label: np.ndarray
     weight: np.ndarray
 
@@ -89,7 +89,7 @@ class Cut:
                     rows=np.arange(rows.size, dtype=np.int32),
                     query=query.astype(np.int32),
                     start=np.concatenate(([0], np.cumsum(sizes))),
-                    level=self.level[rows].astype(np.int32) if self.level.size else self.level,
+                    code=self.code[rows].astype(np.int32),
                     label=self.label[rows] if self.label.size else self.label,
                     weight=np.ascontiguousarray(self.weight[:, rows]),
                 )
@@ -106,18 +106,20 @@ def borders_of(n_rows, n_blocks, rng):
 class Crossed:
     """A pair sum over blocks, evaluated as passes would, all of it pickled on the way."""
 
-    def __init__(self, loss_sum, cut, pickled=True):
-        self.sum, self.cut, self.pickled = loss_sum, cut, pickled
+    def __init__(self, loss_sum, cut):
+        self.sum, self.cut = loss_sum, cut
 
     def _sent(self, value):
-        return pickle.loads(pickle.dumps(value)) if self.pickled else value
+        return pickle.loads(pickle.dumps(value))
 
-    def _merged(self, parts, merge, order=None):
+    def _merged(self, parts):
         """Merge the parts two by two, as a tree."""
         parts = [self._sent(part) for part in parts]
         while len(parts) > 1:
             pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
-            parts = [self._sent(merge(*pair)) if len(pair) > 1 else pair[0] for pair in pairs]
+            parts = [
+                self._sent(merged_summaries(*pair)) if len(pair) > 1 else pair[0] for pair in pairs
+            ]
         return parts[0]
 
     def _blocks(self):
@@ -132,33 +134,35 @@ class Crossed:
 
     def placed(self, scores):
         """Return the sum with cells for these scores, less labels and centred for differences."""
+        centred = scores
         if self.cut.label.size:
             residual, query = scores - self.cut.label, self.cut.query
-            scores = residual - (np.bincount(query, residual) / np.bincount(query))[query]
-        return self.sum.placed(scores)
+            centred = residual - (np.bincount(query, residual) / np.bincount(query))[query]
+        return self.sum.placed(scores, centred)
 
     def summaries(self, scores):
         sent = self._sent(self.placed(scores))
         return [sent.summary(scores[rows], layout) for rows, layout in self._blocks()]
 
     def table(self, scores):
-        return self.placed(scores).finish(self._merged(self.summaries(scores), merged_summaries))
+        return self.placed(scores).finish(self._merged(self.summaries(scores)))
 
     def at(self, scores):
-        """Return the table and the gradient of all rows."""
+        """Return the totals with the table's parts, and the gradient of all rows."""
         table = self.table(scores)
         sent = self._sent(table)
         gradient = [sent.entries(scores[rows], layout) for rows, layout in self._blocks()]
-        return table, self._joined(gradient)
+        found = SimpleNamespace(parts=table.parts, **table.totals._asdict())
+        return found, self._joined(gradient)
 
     def product(self, scores, values):
         """Return the Hessian times values, by two passes."""
-        curvature = self.table(scores).curvature()
+        curvature = self.placed(scores).curvature(self._merged(self.summaries(scores)))
         sent = self._sent(curvature)
         parts = [
             sent.summary(scores[rows], layout, values[rows]) for rows, layout in self._blocks()
         ]
-        product = self._sent(curvature.finish(self._merged(parts, merged_summaries)))
+        product = self._sent(curvature.finish(self._merged(parts)))
         return self._joined(
             [product.entries(scores[rows], layout, values[rows]) for rows, layout in self._blocks()]
         )
@@ -170,16 +174,16 @@ def cut_levels(levels: Levels, n_blocks: int, rng):
     Rows that the preferences have dropped are in no query and must not be given.
     """
     n_rows = levels.row_of.size
-    query, level = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32)
+    query, code = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32)
     group = np.repeat(np.arange(levels.group_level.size), np.diff(levels.group_start))
-    level[levels.row_of] = levels.group_level[group]
-    of_group = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
-    query[levels.row_of] = of_group[group]
+    of_group = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))[group]
+    query[levels.row_of] = of_group
+    code[levels.row_of] = group - levels.query_group[of_group]
     sides = [side for side in levels.sides if side is not None][: 1 + (levels.roles is not None)]
     weight = np.empty((len(sides), n_rows))
     for side, values in enumerate(sides):
         weight[side, levels.row_of] = values
-    cut = Cut(borders_of(n_rows, n_blocks, rng), query, level, np.empty(0), weight)
+    cut = Cut(borders_of(n_rows, n_blocks, rng), query, code, np.empty(0), weight)
     scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=float), levels.n_queries)
     records = tuple(
         moment_query(levels, number, scale[number])
@@ -195,7 +199,7 @@ def moment_query(levels, number, scale):
     if levels.edges is not None:
         mine = (levels.edges[:, 0] >= first) & (levels.edges[:, 0] < last)
         edges = levels.edges[mine] - first
-    return MomentQuery(number, levels.group_level[first:last], edges, float(scale))
+    return MomentQuery(number, int(last - first), edges, float(scale))
 
 
 def cut_differences(differences: Differences, n_blocks: int, rng):
@@ -206,5 +210,5 @@ def cut_differences(differences: Differences, n_blocks: int, rng):
     weight = np.empty((0, n_rows))
     if differences.weight is not None:
         weight = differences.weight[np.newaxis].astype(float)
-    nothing = np.empty(0, dtype=np.int32)
-    return Cut(borders_of(n_rows, n_blocks, rng), query, nothing, differences.target, weight)
+    code = np.zeros(n_rows, dtype=np.int32)
+    return Cut(borders_of(n_rows, n_blocks, rng), query, code, differences.target, weight)

@@ -27,7 +27,7 @@ def test_a_point_states_the_errors_of_all_its_queries(route):
     borders = [300, 600] if route == "whole" else [300, 450]
     passes = cut_rows(X, y, borders, qid=qid)
     prepared = prepare(passes, describe(passes), Logistic(), reduction="sum")
-    assert (prepared.crossing is not None) == (route == "crossing")
+    assert bool(prepared.crossing) == (route == "crossing")
     problem = BlockProblem(passes, prepared, Logistic(), factor=0.5, eps=EPS)
     weight = Levels.build(y, qid).total_weight
     objective, w = PairObjective(problem), rng.normal(size=3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +11,7 @@ from loss_table import NAMED
 from memory_passes import cut_rows
 from pairrank.blocks import catalog
 from pairrank.blocks.catalog import describe
-from pairrank.blocks.layouts import level_ranks, prepare
+from pairrank.blocks.layouts import prepare
 from pairrank.exceptions import NoPairsError
 from pairrank.preferences import Levels
 
@@ -99,23 +97,6 @@ def test_many_labels_are_not_collected(monkeypatch):
 
 def test_large_identifiers_of_other_integer_types_are_not_merged():
     numbers = np.arange(4) + 2**60
-    parts = [
-        SimpleNamespace(n_kept=4, queries=numbers.astype(np.uint64)),
-        SimpleNamespace(n_kept=2, queries=numbers[2:]),
-    ]
-    queries, crossing = catalog.crossing_queries(parts)
+    queries, crossing = catalog.crossing_queries([numbers.astype(np.uint64), numbers[2:]])
     assert sorted(queries.tolist()) == numbers.tolist()
     assert sorted(crossing.tolist()) == numbers[2:].tolist()
-
-
-@pytest.mark.parametrize(
-    "known", [[0.0, 1.0, 2.0], [-3.0, 1.0, 4.0], [0.5, 1.5], [0.0, 2000.0], ["a", "b", "d"], [7.0]]
-)
-@pytest.mark.parametrize("n_rows", [0, 1, 50])
-def test_ranks_of_labels_are_their_places_among_the_known(known, n_rows):
-    known = np.array(known)
-    for n_own in range(1, known.size + 1):  # some blocks lack a label
-        labels = np.random.default_rng(n_own).choice(known[-n_own:], n_rows)
-        found = level_ranks(labels, known)
-        assert found.dtype == np.int32
-        assert found.tolist() == [known.tolist().index(label) for label in labels]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.blocks.crossing_cells import CellsOfLevels, Extent
-from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
+from pairrank.blocks._contracts import CrossingRows
+from pairrank.blocks.crossing import MomentQuery
+from pairrank.blocks.crossing_cells import CrossingCells, extent_of
 from pairrank.pair_sums.cells import windowed_grid
 
 pytestmark = pytest.mark.numeric
@@ -16,7 +17,7 @@ def rows_of(scores, level):
     """Return rows of one query and level."""
     n, one = scores.size, np.zeros(1, np.int32)
     levels = np.full(n, level, np.int32)
-    return OwnRows(scores, np.array([0, n]), one, levels, np.empty(0), np.empty((0, n)))
+    return CrossingRows(scores, one, np.array([0, n]), levels, np.empty((0, n)))
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
@@ -40,13 +41,14 @@ def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
     The losers score just below 0, the winners far below, so every pair counts in.
     """
     n = 40
-    query = MomentQuery(0, levels=np.array([0, 1], np.int32))
-    part = CellsOfLevels(((0.0, 1, 1.0),), query)
+    query = MomentQuery(0, 2, None, 1.0)
+    part = CrossingCells(((0.0, 1, 1.0),), query)
     blocks = [
         rows_of(scores, level)
         for level, scores in enumerate((np.full(n, least), np.linspace(-1e16, -9e15, n)))
     ]
-    part = part.placed(Extent.of(np.concatenate([rows.scores for rows in blocks])))
+    scores = np.concatenate([rows.scores for rows in blocks])
+    part = part.placed(*extent_of(scores, scores))
     assert part.per_h < 1.0
     first, second = map(part.summary, blocks)
     table = part.finish(first.merged(second))

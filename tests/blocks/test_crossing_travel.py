@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from pairrank.blocks._contracts import BlockLayout
-from pairrank.blocks.crossing_queries import MomentQuery
-from pairrank.blocks.crossing_sum import crossing_sum, merged_summaries
+from pairrank.blocks.crossing import MomentQuery, crossing_sum, merged_summaries
 from pairrank.losses import Hinge, Logistic, Square, SquaredHinge, Tube
 
 LOSSES = {
@@ -26,10 +25,9 @@ def one_block(loss, n_rows, rng):
     """Return a block of a query of 5 levels: its layout and scores."""
     y = rng.integers(0, 5, n_rows).astype(np.int32)
     of_levels = not isinstance(loss, Tube | Square)
-    nothing = np.empty(0, dtype=np.int32)
     layout = BlockLayout(
         n_rows, None, np.arange(n_rows, dtype=np.int32), np.zeros(1, dtype=np.int32),
-        np.array([0, n_rows]), y if of_levels else nothing,
+        np.array([0, n_rows]), y if of_levels else 0 * y,
         np.empty(0) if of_levels else 1.0 * y, np.empty((0, n_rows)),
     )  # fmt: skip
     return layout, rng.normal(size=n_rows) + 0.3 * y
@@ -38,9 +36,10 @@ def one_block(loss, n_rows, rng):
 def bytes_of(loss, n_rows, n_blocks=4):
     """Return the bytes of all summaries, and of the merged table."""
     rng = np.random.default_rng(0)
-    n_levels = 0 if isinstance(loss, Tube | Square) else 5
-    query = MomentQuery(0, np.arange(n_levels, dtype=np.int32))
-    total = crossing_sum(loss, (query,)).placed(one_block(loss, 10_000, rng)[1])
+    query = MomentQuery(0, 5, None, 1.0)
+    if isinstance(loss, Tube | Square):
+        query = MomentQuery(0, 1, np.zeros((1, 2), np.int64), 1.0)
+    total = crossing_sum(loss, (query,)).placed(*2 * one_block(loss, 10_000, rng)[1:])
     up, merged = 0, None
     for _ in range(n_blocks):
         layout, scores = one_block(loss, n_rows // n_blocks, rng)

@@ -15,7 +15,7 @@ from pairrank import RankSVM
 from pairrank.blocks import tasks
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.cutting import cut_again, cut_at_queries
-from pairrank.blocks.memory_plan import INTERPRETER_BYTES
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 
 
 def blocks_of(X, qid, borders):

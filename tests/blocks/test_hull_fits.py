@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from memory_passes import cut_rows
 from pairrank import ConvexHullRanker
-from pairrank.blocks.hull_layout import HullLayout
-from pairrank.blocks.hull_sums import HullAsked, hull_sums, smoothed_rows
+from pairrank.blocks.hull import HullAsked, HullLayout, hull_sums, smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError
 
@@ -123,7 +122,7 @@ def test_sums_are_the_same_for_any_parts_of_a_block(kind, monkeypatch):
     layout = HullLayout(rows, group, weight)
     asked = HullAsked(rng.normal(size=3), limits, 0.1, 0.3, None)
     given = {"dense": X, "columns": np.asfortranarray(X), "sparse": sparse.csr_array(X)}[kind]
-    monkeypatch.setattr("pairrank.blocks.hull_sums._ROWS", 7)
+    monkeypatch.setattr("pairrank.blocks.hull._ROWS", 7)
     found = hull_sums(0, given, layout, asked)
 
     scores = X[rows] @ asked.weights
@@ -148,7 +147,7 @@ def test_too_many_classes_or_features_are_refused():
     with pytest.raises(PairrankError, match="at most 2000 features of rows in blocks, got 3000"):
         fit_on_passes(ConvexHullRanker(), cut_rows(np.ones((10, 3000)), np.arange(10.0), [5]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairrank.blocks.hull_layout.MOST_BYTES", 8 * 26 * 599)
+        patch.setattr("pairrank.blocks.hull.MOST_BYTES", 8 * 26 * 599)
         passes = cut_rows(X, np.arange(600.0), [100, 200], qid=qid)
         with pytest.raises(PairrankError, match=r"600 classes .* allow at most 599"):
             fit_on_passes(ConvexHullRanker(), passes)

@@ -9,8 +9,8 @@ import pytest
 
 from block_sources import SMALLEST, cut, rows_of
 from pairrank import RankSVM, RowBlocks, threads
-from pairrank.blocks.kept import KeptRows
-from pairrank.blocks.memory_plan import INTERPRETER_BYTES
+from pairrank.blocks.cutting import KeptRows
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.exceptions import PairrankError
 
 X, Y, QID = rows_of(0)

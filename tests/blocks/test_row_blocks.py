@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from block_sources import rows_of
 from pairrank import RankSVM, RowBlocks
-from pairrank.blocks.memory_plan import INTERPRETER_BYTES
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 
 X, Y, QID = rows_of(0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory_passes import cut_rows
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.differences import prepare_differences
-from pairrank.blocks.square_sums import summed_squares
+from pairrank.blocks.squares import summed_squares
 from pairrank.exceptions import NoPairsError
 from pairrank.losses import Square
 

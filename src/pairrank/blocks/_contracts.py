@@ -1,4 +1,4 @@
-"""The contracts of blocks: RowBlock, BlockLayout and Passes."""
+"""The contracts of blocks: RowBlock, BlockLayout, CrossingRows and Passes."""
 
 from __future__ import annotations
 
@@ -46,15 +46,31 @@ class BlockLayout:
     """The numbers of these queries among the crossing queries of all blocks, ascending."""
     start: NDArray[np.int64]
     """Where each query begins in `rows`, and the end."""
-    level: NDArray[np.int32]
-    """The rank of each such row's label among the labels of all crossing rows; empty for
-    differences."""
+    code: NDArray[np.int32]
+    """The rank of each such row's label among those of its query; 0 for differences."""
     label: FloatArray
-    """For differences the label of each such row less one label of its query, the same one in all
-    blocks; else empty."""
+    """For differences the label of each such row less the mean of its query; else empty."""
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
+
+
+class CrossingRows(NamedTuple):
+    """Rows of some crossing queries in a block, query by query; fields as in `BlockLayout`."""
+
+    scores: FloatArray
+    """Less the labels, for differences."""
+    query: NDArray[np.int32]
+    start: NDArray[np.int64]
+    code: NDArray[np.int32]
+    weight: FloatArray
+    values: FloatArray | None = None
+    """What a Hessian is multiplied by."""
+
+    @property
+    def residual(self) -> FloatArray:
+        """The values, or else the scores."""
+        return self.scores if self.values is None else self.values
 
 
 class Passes(Protocol):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
+from pairrank.objective.problem import FAR
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
@@ -23,6 +28,7 @@ MOST_LABELS = 1 << 16
 """More distinct labels than this are not collected."""
 SAMPLE_ROWS, SAMPLE_ENTRIES = 50_000, 1 << 23
 """The rows of a sample, and the most entries of its X."""
+_UNIT = 2.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -50,8 +56,8 @@ class Description(NamedTuple):
     dtype: Any
     labels: NDArray[Any] | None
     """The distinct labels of kept rows, sorted; None where there are too many."""
-    queries: NDArray[Any] | None
-    """The identifiers of the queries of kept rows; None without qid."""
+    queries: NDArray[Any]
+    """The distinct identifiers of the queries of kept rows; without qid a single 0."""
     has: tuple[bool, ...]
     """Which of qid, sample_weight, winner_weight and loser_weight there are."""
     drawn: DrawnRows
@@ -84,8 +90,30 @@ class Catalog:
     @property
     def width(self) -> float:
         """The entries of X per row, about."""
+        return _width(self.sample.rows.X)
+
+    @functools.cached_property
+    def origin(self) -> FloatArray | None:
+        """A row to subtract from every row where features have large offsets, else None.
+
+        All pairs stay the same, and an offset costs no digits beyond those that X has lost.
+        """
         X = self.sample.rows.X
-        return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(self.n_features)
+        if sparse.issparse(X) or not X.size:
+            return None
+        low, high = (np.asarray(end(X, axis=0), dtype=np.float64) for end in (np.min, np.max))
+        with np.errstate(over="ignore"):
+            size, spread = np.maximum(-low, high), high - low
+        if not spread.any() or not (size > FAR * np.where(spread > 0, spread, spread.max())).any():
+            return None
+        return np.asarray(X[0], dtype=np.float64)
+
+    @functools.cached_property
+    def rounding(self) -> FloatArray:
+        """About a bound on the rounding of X' v for v of norm 1, (n_features,), by the sample."""
+        X = self.sample.rows.X
+        X = X if self.origin is None else X.astype(np.float64) - self.origin
+        return _UNIT * np.sqrt(Design(X).squares_transposed(1.0 / self.sample.rate))
 
     @property
     def n_queries(self) -> int:
@@ -104,7 +132,7 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     parts = passes.describe(describe_block, request)
     if not any(part.n_kept for part in parts):
         raise PairrankError("every weight is zero: no row is left")
-    queries, crossing = crossing_queries(parts)
+    queries, crossing = crossing_queries([part.queries for part in parts])
     first = parts[0]
     return Catalog(
         n_blocks=len(parts),
@@ -127,7 +155,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
     """Return what a block reports in the first pass."""
     kept = kept_rows(block)
     n_rows, n_features = block.X.shape
-    queries, query_of = None, np.zeros(n_rows, dtype=np.int32)
+    queries, query_of = np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
     if block.qid is not None:
         queries, query_of = query_codes(block.qid)
     weight = block.sample_weight
@@ -137,14 +165,12 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         block,
         kept,
         query_of,
-        np.zeros(1, dtype=np.int64) if queries is None else queries,
+        queries,
         n_rows=_affordable_rows(block.X, request),
         n_blocks=request.n_blocks,
         of_rows=request.n_rows,
         seed=request.seed,
     )
-    if queries is not None:
-        queries = queries[np.bincount(query_of[kept], minlength=queries.size) > 0]
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
@@ -152,7 +178,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_features=n_features,
         dtype=block.X.dtype,
         labels=_distinct_labels(block.y, kept, request.graph),
-        queries=queries,
+        queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
     )
@@ -185,8 +211,17 @@ def query_numbers(
 
 def _affordable_rows(X: Any, request: Request) -> int:
     """Return the rows of a sample whose X has a bounded number of entries."""
-    width = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
-    return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width))))
+    return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, _width(X)))))
+
+
+def _width(X: Any) -> float:
+    """Return the entries of X per row."""
+    return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(X.shape[1])
+
+
+def design_of(X: Any, origin: FloatArray | None) -> Design:
+    """Return the design of a block's rows, less the origin."""
+    return Design(X if origin is None else np.subtract(X, origin.astype(X.dtype)))
 
 
 def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
@@ -203,25 +238,18 @@ def _labels(parts: list[Description]) -> NDArray[Any] | None:
     return labels if labels.size <= MOST_LABELS or labels.dtype.kind not in "biuf" else None
 
 
-def crossing_queries(parts: Sequence[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the identifiers of all queries, and of those in several blocks.
 
-    Each part has `n_kept` and `queries` as a `Description` has them.
+    `given` are the distinct identifiers of the kept rows of each block.
     """
-    filled = [part for part in parts if part.n_kept]
-    if not filled or filled[0].queries is None:
-        one = np.zeros(min(1, len(filled)), dtype=np.int64)
-        return one, one[: len(filled) - 1]
-    given = [part.queries for part in filled]
-    kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in given}
+    filled = [each for each in given if each.size]
+    kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in filled}
     if len(kinds) == 1 and kinds != {"O"}:
-        queries, counts = np.unique(np.concatenate(given), return_counts=True)
+        queries, counts = np.unique(np.concatenate(filled), return_counts=True)
         return queries, queries[counts > 1]
-    number_of: dict[Any, int] = {}  # int64 and uint64 would be rounded to float64
-    for identifier in chain.from_iterable(each.tolist() for each in given):
-        number_of[identifier] = number_of.get(identifier, 0) + 1
-    repeated = [identifier for identifier, count in number_of.items() if count > 1]
-    return _objects(list(number_of)), _objects(repeated)
+    counted = Counter(chain.from_iterable(each.tolist() for each in filled))  # never rounded
+    return _objects(list(counted)), _objects([one for one, count in counted.items() if count > 1])
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

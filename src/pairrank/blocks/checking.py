@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +34,11 @@ _WORD = 4
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
-class Checked(NamedTuple):
-    """A block that has passed the checks; blocks without rows are left out."""
-
-    number: int
-    """Its number in the source, from 0."""
-    rows: RowBlock
-
-
-class _Columns(BaseEstimator):
-    """What `check_features` keeps of the first block: the number and the names of features."""
+class Columns(BaseEstimator):
+    """What `check_features` knows of all blocks: the number and the names of features."""
 
     n_features_in_: int
+    feature_names_in_: Any
 
 
 class Checks:
@@ -62,7 +55,7 @@ class Checks:
     ) -> None:
         self.source = source
         self._scaler = scaler
-        self._columns = _Columns()
+        self._columns = Columns()
         self._kinds: dict[str, str] = {}
         self._format = ""
         self.n_features: Any = source.n_features if n_features is None else n_features
@@ -75,8 +68,10 @@ class Checks:
         found = getattr(self._columns, "feature_names_in_", None) if names is None else names
         return None if found is None else list(map(str, found))
 
-    def read(self, start: int = 0, *, labelled: bool = True) -> Generator[Checked, None, None]:
-        """Yield the checked blocks of a pass from number `start` on."""
+    def read(
+        self, start: int = 0, *, labelled: bool = True
+    ) -> Generator[tuple[int, RowBlock], None, None]:
+        """Yield the number and the checked rows of each block with rows, from number `start` on."""
         number = start
         blocks = self.source.read(start, labelled=labelled)
         try:
@@ -87,7 +82,7 @@ class Checks:
                 if checked is None:
                     return
                 if checked.X.shape[0]:
-                    yield Checked(number, checked)
+                    yield number, checked
                 del block, checked
                 number += 1
         finally:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pairrank._protocols import FloatArray, Sigmoidal
-from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
-from pairrank.pair_sums._bound import links_of, range_of
+from pairrank.blocks._contracts import CrossingRows
+from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.box_sum import Boxes, Moments
 from pairrank.pair_sums.boxes import LevelBoxes
 from pairrank.pair_sums.profiles import LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid import KINDS
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
+if TYPE_CHECKING:
+    from pairrank.blocks.crossing import MomentQuery
+
 MOST_MOMENTS = 1 << 24
 """More moments than this, 128 MB, mean that scores are too far apart."""
 
 
-class BoxedLevels(LevelBoxes):
+class CrossingBoxes(LevelBoxes):
     """The sum of a sigmoidal loss over one crossing query; every level has its own boxes.
 
     Scores that are out of range, or so far apart that there would be more than `MOST_MOMENTS`
@@ -28,12 +31,13 @@ class BoxedLevels(LevelBoxes):
     """
 
     def __init__(self, family: Sigmoidal, query: MomentQuery, eps: float) -> None:
-        links = links_of(query.edges, query.n_codes)
         slope, value = KINDS[family.slope], KINDS[family.value]
-        super().__init__(slope, value, links, eps, np.array([0, query.n_codes]))
+        super().__init__(slope, value, query.links, eps, np.array([0, query.n_codes]))
         self.query = query
 
-    def rows_in_boxes(self, order: int, rows: OwnRows) -> tuple[Boxes | None, list[FloatArray]]:
+    def rows_in_boxes(
+        self, order: int, rows: CrossingRows
+    ) -> tuple[Boxes | None, list[FloatArray]]:
         """Return a block's rows in boxes, None where scores are out of range, and their weights.
 
         The weights are those of winners and of losers, or one for both; empty where all are 1.
@@ -42,9 +46,9 @@ class BoxedLevels(LevelBoxes):
         sides = [np.ascontiguousarray(side) for side in rows.weight] or [NONE]
         if not (low >= -MOST and high <= MOST):
             return None, sides
-        return self.placed(order, rows.scores, np.ascontiguousarray(self.query.codes(rows))), sides
+        return self.placed(order, rows.scores, rows.code), sides
 
-    def summary(self, rows: OwnRows) -> BoxMoments:
+    def summary(self, rows: CrossingRows) -> BoxMoments:
         """Return the moments of a block's rows; O(rows)."""
         return BoxMoments.of(*self.rows_in_boxes(1, rows))
 
@@ -57,7 +61,11 @@ class BoxedLevels(LevelBoxes):
         error = self.query.scale * self.eps * self._pair_weight(moments)
         return BoxTable(self, self.series(1, moments), value, error)
 
-    def sums_at(self, order: int, rows: OwnRows, series: Moments | None) -> FloatArray:
+    def curvature(self, merged: BoxMoments) -> BoxDerivative:
+        """Return the Hessian, to an error of 1e-6 or eps."""
+        return BoxDerivative(self, 2)
+
+    def sums_at(self, order: int, rows: CrossingRows, series: Moments | None) -> FloatArray:
         """Return the series at the rows, times their weights; NaN where there are none."""
         (placed, sides), result = self.rows_in_boxes(order, rows), np.zeros(rows.scores.size)
         if placed is None or series is None:
@@ -111,7 +119,7 @@ class BoxMoments:
 class BoxTable:
     """Each box's series of its rows' gradients; None where scores are out of range."""
 
-    made_by: BoxedLevels
+    made_by: CrossingBoxes
     series: Moments | None
     value: float
     error: float
@@ -121,13 +129,9 @@ class BoxTable:
         """Bound on the sum of the errors of the rows' gradients."""
         return 2.0 * self.error
 
-    def entries(self, rows: OwnRows) -> FloatArray:
+    def entries(self, rows: CrossingRows) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         return self.made_by.sums_at(1, rows, self.series)
-
-    def curvature(self) -> BoxDerivative:
-        """Return the Hessian, to an error of 1e-6 or eps."""
-        return BoxDerivative(self.made_by, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +157,7 @@ class BoxValues:
 class BoxDerivative:
     """The derivatives k of an order; a product sends the moments of rows and of their values."""
 
-    made_by: BoxedLevels
+    made_by: CrossingBoxes
     order: int
 
     def summary(self, rows: Any) -> BoxValues:
@@ -178,7 +182,7 @@ class BoxDerivative:
 class BoxProduct:
     """The sums of k (v_i - v_j): series `one` times values, less that of the partners' values."""
 
-    made_by: BoxedLevels
+    made_by: CrossingBoxes
     order: int
     shift: float
     one: Moments | None

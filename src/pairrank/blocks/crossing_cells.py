@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing_queries import MomentQuery, OwnRows
+from pairrank.blocks._contracts import CrossingRows
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums._bound import Terms, links_of, range_of
+from pairrank.pair_sums._bound import Terms, range_of
 from pairrank.pair_sums.cells import (
     LARGEST_CELL,
     MARGINS_PER_SPREAD,
@@ -28,6 +28,9 @@ from pairrank.pair_sums.cells import (
 )
 from pairrank.pair_sums.piecewise import is_smooth, stated, term_arrays
 
+if TYPE_CHECKING:
+    from pairrank.blocks.crossing import MomentQuery
+
 IntArray = NDArray[np.int64]
 
 MOST_ENTRIES = 1 << 22
@@ -41,35 +44,35 @@ _TAIL = 1e-3
 """Cells are as many as asked for between these quantiles of the scores."""
 
 
-class Extent(NamedTuple):
-    """How far scores lie apart, and the greatest of them."""
+def extent_of(scores: FloatArray, centred: FloatArray) -> tuple[float, float]:
+    """Return how far most centred scores lie apart, and the greatest absolute value of all.
 
-    spread: float
-    largest: float
-
-    @classmethod
-    def of(cls, scores: FloatArray) -> Extent:
-        """Measure some scores; residuals should be centred by query."""
-        if not scores.size or not np.isfinite(scores).all():
-            return cls(0.0, 0.0)
-        low, high = np.quantile(scores, (_TAIL, 1.0 - _TAIL))
-        return cls(float(high - low), float(np.abs(scores).max()))
+    `centred` are scores less labels and less means of queries for differences, else the scores.
+    Zeros where they are not finite.
+    """
+    both = np.abs(np.concatenate((scores, centred)))
+    if not both.size or not np.isfinite(both).all():
+        return 0.0, 0.0
+    low, high = np.quantile(centred, (_TAIL, 1.0 - _TAIL))
+    return float(high - low), float(both.max())
 
 
-def cells_per_unit(extent: Extent, margins: FloatArray, cells: float, most: float) -> float:
-    """Return 1/h, a power of two, for the cells of scores of this extent.
+def cells_per_unit(
+    spread: float, largest: float, margins: FloatArray, cells: float, most: float
+) -> float:
+    """Return 1/h, a power of two, for the cells of scores of an extent; see `extent_of`.
 
     `cells` is their number per positive margin, `most` that of all cells. Where no margin is
     positive, the scores are some margins wide. NaN for scores whose squares would overflow.
     """
-    if extent.largest > _LARGEST:
+    if largest > _LARGEST:
         return float("nan")
     margin = float(margins.max())
-    limits = [LARGEST_CELL / 16.0 / max(extent.largest, abs(margin), 1e-280)]
-    if extent.spread > 0.0:
-        limits.append(most / extent.spread)
+    limits = [LARGEST_CELL / 16.0 / max(largest, abs(margin), 1e-280)]
+    if spread > 0.0:
+        limits.append(most / spread)
         if not margin > 0.0:
-            limits.append(4 * MARGINS_PER_SPREAD * cells / extent.spread)
+            limits.append(4 * MARGINS_PER_SPREAD * cells / spread)
     elif not margin > 0.0:
         limits.append(1.0)
     per_h = 2.0 ** np.floor(np.log2(min(limits)))
@@ -77,36 +80,36 @@ def cells_per_unit(extent: Extent, margins: FloatArray, cells: float, most: floa
 
 
 @dataclass(eq=False)
-class CellMoments:
-    """The moments of some rows by side, code and cell, (S, C, B, 3); B cells at `position`.
+class CellSums:
+    """Sums over some rows by side, code and cell, (S, C, B, ...); B cells at `position`.
 
     Cells are numbered absolutely: cell c holds the scores from c h to (c + 1) h. There are none
     where the scores of a block fit no grid.
     """
 
     position: IntArray
-    moments: FloatArray | None
-    additions: float
+    sums: FloatArray | None
+    additions: float = 0.0
     """The most additions that an entry may be made of: its rounding is relative to them."""
 
-    def merged(self, other: CellMoments) -> CellMoments:
-        """Return the moments of both sets of rows."""
-        if self.moments is None or other.moments is None:
-            return CellMoments(self.position[:0], None, 0.0)
+    def merged(self, other: CellSums) -> CellSums:
+        """Return the sums over both sets of rows; may write into these."""
+        if self.sums is None or other.sums is None:
+            return CellSums(self.position[:0], None)
         position = np.union1d(self.position, other.position)
-        moments = self.moments
+        sums = self.sums
         if position.size > self.position.size:
-            moments = np.zeros((*moments.shape[:2], position.size, 3))
-            moments[:, :, _places_in(position, self.position)] = self.moments
-        moments[:, :, _places_in(position, other.position)] += other.moments
-        return CellMoments(position, moments, max(self.additions, other.additions) + 1.0)
+            sums = np.zeros((*sums.shape[:2], position.size, *sums.shape[3:]))
+            sums[:, :, _places_in(position, self.position)] = self.sums
+        sums[:, :, _places_in(position, other.position)] += other.sums
+        return CellSums(position, sums, max(self.additions, other.additions) + 1.0)
 
 
-class CellsOfLevels:
+class CrossingCells:
     r"""The sum of `pairrank.pair_sums.piecewise.PiecewiseSum` over one crossing query.
 
-    For differences (no levels) it is the sum over all rows of the query with themselves, of scores
-    less labels: a tube is a hinge of margin -epsilon (`pairrank.pair_sums.piecewise`).
+    For differences it is the sum over all rows of the query with themselves, of scores less labels:
+    a tube is a hinge of margin -epsilon (`pairrank.pair_sums.piecewise`).
 
     The width of cells follows from the largest margin, or from the extent of some of the scores
     (see `placed`), and is the same in all blocks. A summary has the cells of a window that follows
@@ -121,49 +124,46 @@ class CellsOfLevels:
     """
 
     def __init__(self, terms: Terms, query: MomentQuery) -> None:
-        self.terms, self.query, self.finer, self.per_h = terms, query, 1, 1.0
+        self.terms, self.query, self.finer, self.per_h = term_arrays(terms), query, 1, 1.0
+        self.smooth = is_smooth(terms)
 
-    def placed(self, extent: Extent) -> CellsOfLevels:
+    def placed(self, spread: float, largest: float) -> CrossingCells:
         """Return the same sum with cells for scores of an extent, such as that of a sample."""
         placed = copy.copy(self)
-        cells = cells_per_margin(is_smooth(self.terms)) * self.finer
+        cells = cells_per_margin(self.smooth) * self.finer
         most = MOST_ENTRIES // (2 * self.query.n_codes)
-        placed.per_h = cells_per_unit(extent, term_arrays(self.terms)[0], cells, most)
+        placed.per_h = cells_per_unit(spread, largest, self.terms[0], cells, most)
         return placed
 
-    def summary(self, rows: OwnRows) -> CellMoments:
-        """Return the moments of these rows; O(rows + cells)."""
-        scores, weight = _placed(self.query, rows), _sides(rows)
+    def summary(self, rows: CrossingRows) -> CellSums:
+        """Return the moments (S, C, B, 3) of these rows; O(rows + cells)."""
+        scores = rows.scores
         low, high = range_of(scores)
         with np.errstate(over="ignore", invalid="ignore"):
             fits = 16.0 * max(abs(low), abs(high)) * self.per_h < LARGEST_CELL
         grid = windowed_grid(scores, low, high, self.per_h, MOST_ENTRIES) if fits else None
         if grid is None:
-            return CellMoments(np.empty(0, dtype=np.int64), None, 0.0)
-        unit = _unit(self.query, rows, weight)
-        moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
-        additions = float(scores.size if weight.size else moments[..., 0].max())
-        return CellMoments(grid.position, moments, additions)
+            return CellSums(np.empty(0, dtype=np.int64), None)
+        moments = self._unit_sum(rows, grid).moments()
+        additions = float(scores.size if len(rows.weight) else moments[..., 0].max())
+        return CellSums(grid.position, moments, additions)
 
-    def finish(self, merged: CellMoments) -> CellTable:
+    def finish(self, merged: CellSums) -> CellTable:
         """Return value, errors and each cell's polynomial; O(levels cells)."""
-        smooth = is_smooth(self.terms)
-        if merged.moments is None:
-            nothing = merged.position[:0]
-            return CellTable(self, nothing, np.empty((0, 3)), np.inf, 0.0, 0.0)
-        weights = merged.moments[..., 0]
+        if merged.sums is None:
+            return CellTable(self, merged.position, np.empty((0, 3)), np.inf, 0.0, 0.0)
+        grid = Grid(self.per_h, merged.position, 0, 0)
         table, sums = sweep_moments(
-            merged.moments,
-            _links(self.query),
-            Grid(self.per_h, merged.position, 0, 0),
-            term_arrays(self.terms),
-            self.query.scale,
-            merged.additions,
+            merged.sums, self.query.links, grid, self.terms, self.query.scale, merged.additions
         )
-        table[~merged.moments.any(axis=-1)] = 0.0
-        return CellTable(
-            self, merged.position, table, *stated(sums, smooth), weights.copy() if smooth else None
-        )
+        table[~merged.sums.any(axis=-1)] = 0.0
+        return CellTable(self, merged.position, table, *stated(sums, self.smooth))
+
+    def curvature(self, merged: CellSums) -> CellCurvature:
+        """Return the Hessian of the pairs that are counted in."""
+        assert merged.sums is not None, "sums are asked for their curvature at finite scores"
+        weights = np.ascontiguousarray(merged.sums[..., 0])
+        return CellCurvature(self, merged.position, self.partners(merged.position, weights))
 
     def sharpen(self) -> bool:
         """Divide the cells' width by 16, twice; then False."""
@@ -172,111 +172,65 @@ class CellsOfLevels:
         self.finer *= FINER
         return True
 
+    def partners(self, position: IntArray, totals: FloatArray) -> FloatArray:
+        """Return the sums of the totals of each cell's partners that are counted in, (S, C, B)."""
+        return partner_sums(totals, self.query.links, Grid(self.per_h, position, 0, 0), self.terms)
 
-def _links(query: MomentQuery) -> Any:
-    """Return the links between codes; a query of differences is linked with itself."""
-    edges = query.edges if query.levels.size else np.zeros((1, 2), dtype=np.int64)
-    return links_of(edges, query.n_codes)
+    def at(self, rows: CrossingRows, position: IntArray) -> UnitSum:
+        """Return the rows in the cells of a merged table."""
+        grid = grid_of_table(self.per_h, position, rows.scores)
+        if grid is None:
+            raise PairrankError(
+                f"scores of crossing query {self.query.query} lie outside of those that were "
+                "summed: give a table the scores that its summaries had"
+            )
+        return self._unit_sum(rows, grid)
 
-
-def _placed(query: MomentQuery, rows: OwnRows) -> FloatArray:
-    """Return what falls into cells: scores, or scores less labels for differences."""
-    return rows.scores if query.levels.size else rows.scores - rows.label
-
-
-def _sides(rows: OwnRows) -> FloatArray:
-    """Return the weights (S, n), or (1, 0) where all rows weigh 1."""
-    return rows.weight if len(rows.weight) else NO_WEIGHT
-
-
-def _unit(query: MomentQuery, rows: OwnRows, weight: FloatArray) -> Unit:
-    n_rows = rows.scores.size
-    code = np.ascontiguousarray(query.codes(rows))
-    return Unit(slice(0, n_rows), code, weight, query.n_codes, _links(query), query.scale)
-
-
-def _at_table(made_by: CellsOfLevels, rows: OwnRows, position: IntArray) -> UnitSum:
-    """Return the rows in the cells of a merged table."""
-    scores = _placed(made_by.query, rows)
-    grid = grid_of_table(made_by.per_h, position, scores)
-    if grid is None:
-        raise PairrankError(
-            f"scores of crossing query {made_by.query.query} lie outside of those that were "
-            "summed: give a table the scores that its summaries had"
-        )
-    unit = _unit(made_by.query, rows, _sides(rows))
-    return UnitSum(unit, term_arrays(made_by.terms), scores, grid)
+    def _unit_sum(self, rows: CrossingRows, grid: Grid) -> UnitSum:
+        query, weight = self.query, rows.weight if len(rows.weight) else NO_WEIGHT
+        own = slice(0, rows.scores.size)
+        unit = Unit(own, rows.code, weight, query.n_codes, query.links, query.scale)
+        return UnitSum(unit, self.terms, rows.scores, grid)
 
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
     """Each cell's polynomial of its rows' gradients, (S, C, B, 3)."""
 
-    made_by: CellsOfLevels
+    made_by: CrossingCells
     position: IntArray
     table: FloatArray
     value: float
     error: float
     gradient_error: float
-    weights: FloatArray | None = field(default=None, repr=False)
-    """The weights in the cells (S, C, B), for the Hessian; not sent to the blocks."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "weights": None}
-
-    def entries(self, rows: OwnRows) -> FloatArray:
+    def entries(self, rows: CrossingRows) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         if not self.position.size:
             return np.full(rows.scores.size, np.nan)
+        weight = rows.weight if len(rows.weight) else NO_WEIGHT
         result = np.zeros((1, rows.scores.size))
-        _at_table(self.made_by, rows, self.position).read(self.table, _sides(rows), result)
+        self.made_by.at(rows, self.position).read(self.table, weight, result)
         return result[0]
-
-    def curvature(self) -> CellCurvature:
-        """Return the Hessian of the pairs that are counted in."""
-        if self.weights is None:
-            raise PairrankError("scores that fit no grid have no curvature")
-        return CellCurvature(
-            self.made_by, self.position, _partners(self.made_by, self.position, self.weights)
-        )
-
-
-def _partners(made_by: CellsOfLevels, position: IntArray, totals: FloatArray) -> FloatArray:
-    """Return the sums of the totals of each cell's partners that are counted in, (S, C, B)."""
-    grid = Grid(made_by.per_h, position, 0, 0)
-    return partner_sums(totals, _links(made_by.query), grid, term_arrays(made_by.terms))
-
-
-@dataclass(eq=False)
-class CellTotals:
-    """Sums of values by side, code and cell of a table, (S, C, B)."""
-
-    totals: FloatArray
-
-    def merged(self, other: CellTotals) -> CellTotals:
-        """Return the sums over both sets of rows."""
-        self.totals += other.totals
-        return self
 
 
 @dataclass(frozen=True, eq=False)
 class CellCurvature:
     """The Hessian by the cells of a table; `own` (S, C, B) is what a row's own value multiplies."""
 
-    made_by: CellsOfLevels
+    made_by: CrossingCells
     position: IntArray
     own: FloatArray
 
-    def summary(self, rows: OwnRows) -> CellTotals:
-        """Return the sums of the rows' weighted values."""
-        assert rows.values is not None
-        weighted = rows.values * (rows.weight if len(rows.weight) else np.ones((1, 1)))
-        placed = _at_table(self.made_by, rows, self.position)
-        return CellTotals(placed.totals(np.ascontiguousarray(weighted)))
+    def summary(self, rows: CrossingRows) -> CellSums:
+        """Return the sums (S, C, B) of the rows' weighted values."""
+        weighted = rows.residual * (rows.weight if len(rows.weight) else np.ones((1, 1)))
+        return CellSums(self.position, self.made_by.at(rows, self.position).totals(weighted))
 
-    def finish(self, merged: CellTotals) -> CellProduct:
+    def finish(self, merged: CellSums) -> CellProduct:
         """Return the sums of each cell's partners."""
-        return CellProduct(self, _partners(self.made_by, self.position, merged.totals))
+        assert merged.sums is not None
+        return CellProduct(self, self.made_by.partners(self.position, merged.sums))
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,11 +240,10 @@ class CellProduct:
     curvature: CellCurvature
     sums: FloatArray
 
-    def entries(self, rows: OwnRows) -> FloatArray:
+    def entries(self, rows: CrossingRows) -> FloatArray:
         """Return the rows' products; O(rows)."""
-        made, values = self.curvature, rows.values
-        assert values is not None
-        placed = _at_table(made.made_by, rows, made.position)
+        made, values = self.curvature, rows.residual
+        placed = made.made_by.at(rows, made.position)
         own, partners = np.zeros((2, len(self.sums), values.size))
         placed.read(made.own, NO_WEIGHT, own)
         placed.read(self.sums, NO_WEIGHT, partners)
@@ -300,8 +253,7 @@ class CellProduct:
 
 def _places_in(position: IntArray, some: IntArray) -> slice | IntArray:
     """Return where some of the cells are, as a slice where they are together."""
-    if some.size:
-        first, last = (int(at) for at in np.searchsorted(position, some[[0, -1]]))
-        if last - first == some.size - 1:
-            return slice(first, last + 1)
-    return np.searchsorted(position, some)
+    places = np.searchsorted(position, some)
+    if some.size and places[-1] - places[0] == some.size - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places

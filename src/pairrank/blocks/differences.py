@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,45 +13,45 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss, Squares
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
-from pairrank.blocks.crossing_queries import MomentQuery, require_few_tables
+from pairrank.blocks.crossing import MomentQuery, require_few_tables
 from pairrank.blocks.layouts import crossing_weights, split_rows
-from pairrank.blocks.sampled import drawn_alone
+from pairrank.blocks.sample import drawn_alone
+from pairrank.blocks.squares import SquareSums, sums_by_query
 from pairrank.exceptions import PairrankError
+from pairrank.objective import centred_sums
 from pairrank.preferences import Differences
 from pairrank.preferences._codes import no_pairs
+
+_WITH_ITSELF = np.zeros((1, 2), dtype=np.int64)
+"""The edges of a query of differences."""
 
 
 @dataclass(frozen=True, eq=False)
 class DifferenceLayout(BlockLayout):
     """A layout whose labels, `targets` (n_rows, n_targets), are all those of the rows.
 
-    `whole` and `label` have one of the targets. The targets of crossing rows are less a row of
-    their query, the same one in all blocks.
+    `whole` and `label` have one of the targets. The targets of crossing rows are less the mean of
+    their query over all blocks.
     """
 
     targets: FloatArray
 
 
 class LabelSums(NamedTuple):
-    """Counts of crossing queries in some blocks; arrays are by query, ascending."""
+    """What a block reports of its crossing queries: rows by query, and sums of the targets."""
 
-    query: NDArray[np.int32]
     n_rows: NDArray[np.int64]
-    weight: FloatArray
-    base: FloatArray
-    """The targets of one row, (n_queries, n_targets)."""
+    sums: SquareSums
 
 
 class Report(NamedTuple):
-    """What a block reports of its whole queries, and of the crossing ones."""
+    """What a block reports of its whole queries."""
 
     n_pairs: int
     n_queries: int
     weight: float
     square: FloatArray
     """Weighted squares of the targets about the means of queries, (n_targets,)."""
-    crossing: FloatArray
-    """Weighted sums of targets less `base`, and of their squares, (2, n_crossing, n_targets)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,8 @@ class DifferencePlan:
     n_weights: int
     mean_cost: bool
     target: int
-    totals: LabelSums | None = None
+    totals: SquareSums | None = None
+    """The sums of the targets of crossing queries; None where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +83,14 @@ class PreparedDifferences:
     """The number of queries with rows of positive weight."""
     square: FloatArray
     """Weighted squares of the targets about the means of queries, (n_targets,)."""
-    crossing: tuple[MomentQuery, ...] | None
-    """The queries that cross blocks; None where there are none."""
+    crossing: tuple[MomentQuery, ...]
+    """The queries that cross blocks."""
     scale: float = 1.0
 
     @property
     def spread(self) -> float:
         """The standard deviation of the labels of a query; of targets the root mean square."""
         return float(np.sqrt(self.square.mean() / self.row_weight))
-
-    def of_target(self, passes: Passes, loss: PairLoss, target: int) -> PreparedDifferences:
-        """Lay the blocks out again for another target."""
-        return prepare_differences(
-            passes, self.catalog, loss, mean_cost=self.plan.mean_cost, target=target
-        )
 
     @property
     def size(self) -> float:
@@ -112,23 +108,25 @@ def prepare_differences(
     """
     _require_numbers(catalog)
     plan = DifferencePlan(catalog.crossing, int(catalog.has_weight), mean_cost, target)
-    n_pairs, n_queries, weights, crossing = 0, 0, [], None
+    n_pairs, n_queries, weights, squares = 0, 0, [], []
+    crossing: tuple[MomentQuery, ...] = ()
     if catalog.n_crossing:
         parts = passes.prepare(sum_crossing_labels, plan)
-        totals = merge_label_sums(parts)
-        n_pairs, n_queries = int((totals.n_rows**2).sum()), totals.query.size
-        weights = [float(totals.weight.sum())]
+        queries = [part.sums.query for part in parts]
+        counts = np.concatenate([part.n_rows for part in parts])
+        n_rows = np.bincount(np.concatenate(queries), counts).astype(np.int64)
+        totals = functools.reduce(SquareSums.merged, [part.sums for part in parts])
+        n_pairs, n_queries = int(n_rows @ n_rows), totals.query.size
+        weights, squares = [float(totals.weight.sum())], [np.diag(totals.products)]
         plan = replace(plan, totals=totals)
-        crossing = _crossing_queries(plan, totals)
+        crossing = tuple(
+            MomentQuery(int(query), 1, _WITH_ITSELF, 0.5 if mean_cost else 1.0 / float(weight))
+            for query, weight in zip(totals.query, totals.weight, strict=True)
+        )
         if not isinstance(loss.family, Squares):
-            require_few_tables(parts, np.bincount(totals.query), 1, catalog)
+            require_few_tables(queries, np.ones(n_queries, dtype=np.int64), 1, catalog)
     reports = passes.prepare(lay_out_differences, plan)
-    square = np.sum([report.square for report in reports], axis=0)
-    if plan.totals is not None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            first, second = np.sum([report.crossing for report in reports], axis=0)
-            about_mean = second - first * first / plan.totals.weight[:, None]
-            square = square + about_mean.sum(axis=0)
+    square = np.sum([*squares, *(report.square for report in reports)], axis=0)
     if not square.any():
         labels = np.zeros(1) if catalog.labels is None else catalog.labels[:1]
         raise no_pairs(catalog.n_kept, catalog.n_queries, labels)
@@ -157,29 +155,13 @@ def _require_numbers(catalog: Catalog) -> None:
 def sum_crossing_labels(
     index: int, block: RowBlock, plan: DifferencePlan
 ) -> tuple[None, LabelSums]:
-    """Return no state, and the counts of a block's crossing queries."""
+    """Return no state, and the counts and sums of a block's crossing queries."""
     rows = split_rows(block, plan.crossing)
-    weight = crossing_weights(block, rows.places, plan.n_weights)
-    by_row = weight[0] if len(weight) else np.ones(rows.places.size)
     query, start = rows.starts
-    return None, LabelSums(
-        query=query,
-        n_rows=np.diff(start),
-        weight=np.add.reduceat(by_row, start[:-1]),
-        base=_targets(block)[rows.places[start[:-1]]],
-    )
-
-
-def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
-    """Return the counts of all blocks together; the bases are those of the first blocks."""
-    joined = LabelSums(*map(np.concatenate, zip(*parts, strict=True)))
-    distinct, first, of_part = np.unique(joined.query, return_index=True, return_inverse=True)
-    return LabelSums(
-        query=distinct,
-        n_rows=np.bincount(of_part, joined.n_rows).astype(np.int64),
-        weight=np.bincount(of_part, joined.weight).astype(np.float64),
-        base=joined.base[first],
-    )
+    targets = _targets(block)[rows.places]
+    weight = crossing_weights(block, rows.places, plan.n_weights)
+    sums = sums_by_query(targets[:, :0], targets, query, start, weight)
+    return None, LabelSums(np.diff(start), sums)
 
 
 def lay_out_differences(
@@ -190,15 +172,11 @@ def lay_out_differences(
     whole, report = _whole(block, rows.of_whole, targets, plan)
     weight = crossing_weights(block, rows.places, plan.n_weights)
     if plan.totals is not None:
-        totals, by_row = plan.totals, weight[0] if len(weight) else np.ones(rows.places.size)
         targets = targets.copy()
-        targets[rows.places] -= totals.base[rows.query]
-        with np.errstate(over="ignore"):
-            powers = targets[rows.places], targets[rows.places] ** 2
-        sums = [_summed(rows.query, by_row, each, totals.query.size) for each in powers]
-        report = report._replace(crossing=np.array(sums))
+        targets[rows.places] -= plan.totals.mean[rows.query]
         if plan.mean_cost:
-            weight = (2.0 * by_row / totals.weight[rows.query])[None]
+            by_row = weight[0] if len(weight) else np.ones(rows.places.size)
+            weight = (2.0 * by_row / plan.totals.weight[rows.query])[None]
     query, start = rows.starts
     layout = DifferenceLayout(
         n_rows=len(targets),
@@ -206,7 +184,7 @@ def lay_out_differences(
         rows=rows.places,
         query=query,
         start=start,
-        level=np.empty(0, dtype=np.int32),
+        code=np.zeros(rows.places.size, dtype=np.int32),
         label=np.ascontiguousarray(targets[rows.places, plan.target]),
         weight=weight,
         targets=targets,
@@ -218,55 +196,27 @@ def _whole(
     block: RowBlock, of_whole: NDArray[np.bool_], targets: FloatArray, plan: DifferencePlan
 ) -> tuple[Differences | None, Report]:
     """Return the differences of a block's whole queries, scaled, and their totals."""
-    n_targets = targets.shape[1]
     if not of_whole.any():
-        return None, Report(0, 0, 0.0, np.zeros(n_targets), _NO_SUMS)
+        return None, Report(0, 0, 0.0, np.zeros(targets.shape[1]))
     weight = block.sample_weight
     if not of_whole.all():
         weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
     differences = Differences.build(targets[:, plan.target], block.qid, sample_weight=weight)
-    square = np.empty(n_targets)
-    by_row = np.ones(of_whole.size) if weight is None else weight
-    for at, target in enumerate(targets.T):
-        each = differences.with_target(target)
-        centred = np.where(by_row > 0, each.centred(each.target), 0.0)
-        with np.errstate(over="ignore"):
-            square[at] = by_row @ (centred * centred)
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.diag(centred_sums(targets[:, :0], targets, differences).products)
     totals = differences.query_weight
-    report = Report(
-        differences.n_pairs, int(np.count_nonzero(totals)), float(totals.sum()), square, _NO_SUMS
-    )
+    n_queries = int(np.count_nonzero(totals))
+    report = Report(differences.n_pairs, n_queries, float(totals.sum()), square)
     if plan.mean_cost:
         total = np.where(totals > 0, 2.0, 0.0)
         differences = replace(differences, weight=2.0 * differences.share(), query_weight=total)
     return differences, report
 
 
-def _crossing_queries(plan: DifferencePlan, totals: LabelSums) -> tuple[MomentQuery, ...]:
-    """Return the crossing queries, whose residuals travel as moments."""
-    none = np.empty(0, dtype=np.int32)
-    return tuple(
-        MomentQuery(int(query), none, scale=0.5 if plan.mean_cost else 1.0 / float(weight))
-        for query, weight in zip(totals.query, totals.weight, strict=True)
-    )
-
-
 def _targets(block: RowBlock) -> FloatArray:
     """Return a block's labels, (n_rows, n_targets)."""
     assert block.y is not None
     return np.asarray(block.y, dtype=np.float64).reshape(len(block.y), -1)
-
-
-_NO_SUMS = np.zeros((2, 0, 0))
-
-
-def _summed(
-    of_row: NDArray[np.int32], weight: FloatArray, values: FloatArray, size: int
-) -> FloatArray:
-    """Return the weighted sums of each column of `values` by group, (size, n_columns)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        columns = [np.bincount(of_row, weight * column, size) for column in values.T]
-    return np.stack(columns, axis=1)
 
 
 def sampled_differences(prepared: PreparedDifferences, target: int) -> Differences | None:

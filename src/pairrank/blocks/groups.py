@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing_queries import MomentQuery
+from pairrank.blocks.crossing import MomentQuery
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import level_codes, pairs_by_query, scale_to
 
@@ -18,25 +18,31 @@ _FEW_KEYS = 1024
 
 
 class CrossingGroups(NamedTuple):
-    """Rows of crossing queries by query and label; arrays are (n_groups,), sorted by both.
+    """Rows of crossing queries by query and label, a *class*; arrays are sorted by both.
 
-    With many distinct labels there are as many groups as rows.
+    With many distinct labels there are as many classes as rows.
     """
 
     query: NDArray[np.int32]
     label: NDArray[Any]
     """Labels as numbers or text."""
-    n_rows: NDArray[np.int64]
-    n_winners: NDArray[np.int64]
-    """Rows of positive weight as winners."""
-    n_losers: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    """Rows, and those of positive weight as winners and as losers, (3, n_groups)."""
     weight: FloatArray
     """Total weights, (S, n_groups) as in `BlockLayout`."""
 
     @property
     def n_ties(self) -> int:
         """The number of pairs of rows of one label in a query."""
-        return int((self.n_rows * (self.n_rows - 1) // 2).sum())
+        return int((self.counts[0] * (self.counts[0] - 1) // 2).sum())
+
+    def numbers(self, query: NDArray[np.int32], labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the number of each row's class, -1 where it is none of these; O(m log classes)."""
+        known, label = level_codes(np.concatenate((self.label, labels)))
+        key = np.concatenate((self.query, query)).astype(np.int64) * known.size + label
+        classes, given = key[: self.query.size], key[self.query.size :]
+        place = np.minimum(np.searchsorted(classes, given), classes.size - 1)
+        return np.where(classes[place] == given, place, -1)
 
 
 def group_rows(
@@ -51,59 +57,55 @@ def group_rows(
     keys, key = np.arange(n_keys), query.astype(np.int64) * distinct.size + level
     if n_keys > max(_FEW_KEYS, query.size):
         keys, key = np.unique(key, return_inverse=True)
-    counts = np.bincount(key, minlength=keys.size)
-    kept, winners, losers = np.flatnonzero(counts), counts, counts
-    if len(weight):
-        winners, losers = (
-            np.bincount(key[side > 0], minlength=keys.size) for side in weight[[0, -1]]
-        )
-    totals = [np.bincount(key, side, keys.size)[kept] for side in weight]
-    keys = keys[kept]
+    rows = np.bincount(key, minlength=keys.size)
+    sides = [np.bincount(key[side > 0], minlength=keys.size) for side in weight] or [rows]
+    totals = np.zeros((len(weight), keys.size))
+    for total, side in zip(totals, weight, strict=True):
+        total += np.bincount(key, side, keys.size)
+    kept = np.flatnonzero(rows)
     return CrossingGroups(
-        query=(keys // distinct.size).astype(np.int32),
-        label=distinct[keys % distinct.size],
-        n_rows=counts[kept],
-        n_winners=winners[kept],
-        n_losers=losers[kept],
-        weight=np.array(totals, dtype=np.float64).reshape(len(weight), kept.size),
+        query=(keys[kept] // distinct.size).astype(np.int32),
+        label=distinct[keys[kept] % distinct.size],
+        counts=np.array([rows, sides[0], sides[-1]])[:, kept],
+        weight=totals[:, kept],
     )
 
 
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
     """Return the groups of all blocks together."""
     filled = [part for part in parts if part.query.size] or parts[:1]
-    columns: list[Any] = list(zip(*(part[:-1] for part in filled), strict=True))
-    weight = np.concatenate([part.weight for part in filled], axis=1)
-    return _summed(CrossingGroups._make([*map(np.concatenate, columns), weight]))
+    query, label, counts, weight = (
+        np.concatenate(column, axis=-1) for column in zip(*filled, strict=True)
+    )
+    order = np.lexsort((label, query))
+    query, label = query[order], label[order]
+    is_first = np.ones(query.size, dtype=bool)
+    is_first[1:] = (query[1:] != query[:-1]) | (label[1:] != label[:-1])
+    starts = np.flatnonzero(is_first)
+    if starts.size:
+        counts, weight = (
+            np.add.reduceat(each[:, order], starts, axis=1) for each in (counts, weight)
+        )
+    return CrossingGroups(query[starts], label[starts], counts, weight)
 
 
 def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, int]:
     """Return the preferences over groups as rows, and the exact number of pairs of their rows."""
-    if not groups.query.size:
-        return None, 0
-    graph = present_graph(graph, groups.label)
+    graph = present_graph(graph, groups.label) if groups.query.size else None
     if graph is None:
         return None, 0
-    structure = Levels.build(groups.label, groups.query, graph=graph)
-    winners, losers = groups.n_winners[structure.row_of], groups.n_losers[structure.row_of]
-    counts = pairs_by_query(winners, losers, structure.query_group, structure.edges)
-    n_pairs = int(counts.sum())
-    weights: dict[str, Any] = {"sample_weight": groups.n_rows.astype(np.float64)}
+    weights: dict[str, Any] = {"sample_weight": groups.counts[0].astype(np.float64)}
     if len(groups.weight):
         names = ("sample_weight",) if len(groups.weight) == 1 else ("winner_weight", "loser_weight")
         weights = dict(zip(names, groups.weight, strict=True))
-    return Levels.build(groups.label, groups.query, graph=graph, **weights), n_pairs
+    structure = Levels.build(groups.label, groups.query, graph=graph)
+    _, winners, losers = groups.counts[:, structure.row_of]
+    counts = pairs_by_query(winners, losers, structure.query_group, structure.edges)
+    return Levels.build(groups.label, groups.query, graph=graph, **weights), int(counts.sum())
 
 
-def moment_queries(
-    groups: CrossingGroups, levels: Levels, labels: NDArray[Any]
-) -> tuple[MomentQuery, ...]:
-    """Return the crossing queries that have a pair.
-
-    `levels` are the scaled preferences over the groups as rows, `labels` all distinct labels of
-    crossing rows.
-    """
-    ranks = np.searchsorted(labels, groups.label).astype(np.int32)
+def moment_queries(levels: Levels) -> tuple[MomentQuery, ...]:
+    """Return the crossing queries that have a pair, from the scaled preferences over groups."""
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
     queries = []
     for query in np.flatnonzero(levels.query_pair_weight > 0.0).tolist():
@@ -111,7 +113,7 @@ def moment_queries(
         edges = levels.edges
         if edges is not None:
             edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
-        queries.append(MomentQuery(query, ranks[first:stop], edges, float(scale[query])))
+        queries.append(MomentQuery(query, stop - first, edges, float(scale[query])))
     return tuple(queries)
 
 
@@ -129,18 +131,3 @@ def present_graph(graph: Any, labels: NDArray[Any]) -> Any:
     present = set(np.unique(labels).tolist())
     edges = [edge for edge in graph.edges if present.issuperset(edge)]
     return OrderGraph(edges) if edges else None
-
-
-def _summed(groups: CrossingGroups) -> CrossingGroups:
-    """Add up groups of the same query and label."""
-    query, label, *counts, weight = groups
-    if not query.size:
-        return groups
-    order = np.lexsort((label, query))
-    query, label = query[order], label[order]
-    first = np.ones(query.size, dtype=bool)
-    first[1:] = (query[1:] != query[:-1]) | (label[1:] != label[:-1])
-    starts = np.flatnonzero(first)
-    added: list[Any] = [np.add.reduceat(count[order], starts) for count in counts]
-    totals = np.add.reduceat(weight[:, order], starts, axis=1)
-    return CrossingGroups._make([query[starts], label[starts], *added, totals])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
-from pairrank.blocks.crossing_queries import (
+from pairrank.blocks.crossing import (
     MomentQuery,
     require_few_levels,
     require_few_tables,
@@ -27,6 +27,7 @@ from pairrank.blocks.groups import (
     present_graph,
     scaled_by,
 )
+from pairrank.blocks.sample import drawn_alone
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs
 from pairrank.preferences._codes import no_pairs, query_codes, scale_to
@@ -47,8 +48,8 @@ class LayoutPlan:
     """The number of weights of a row, 0 to 2."""
     compacts: bool = False
     """Whether few comparisons are listed; see `Levels.compact`."""
-    labels: NDArray[Any] | None = None
-    """The labels of crossing rows; None where there are none."""
+    groups: CrossingGroups | None = None
+    """The crossing rows by query and label; None where there are none."""
 
 
 class Report(NamedTuple):
@@ -75,8 +76,8 @@ class Prepared:
     """T."""
     layout_weight: float
     """The weight of all pairs, as scaled by the layouts."""
-    crossing: tuple[MomentQuery, ...] | None
-    """The queries that cross blocks and have a pair; None where there are none."""
+    crossing: tuple[MomentQuery, ...]
+    """The queries that cross blocks and have a pair."""
 
     @property
     def scale(self) -> float:
@@ -110,19 +111,16 @@ def prepare(
     share = catalog.row_weight / max(1, catalog.n_queries)
     n_weights = 2 if catalog.has_roles else int(catalog.has_weight)
     plan = LayoutPlan(graph, reduction, share, catalog.crossing, n_weights, compacts)
+    crossing: tuple[MomentQuery, ...] = ()
     n_pairs = n_ties = 0
     pair_weight = layout_weight = 0.0
-    crossing = None
     if catalog.n_crossing:
         groups = _few_groups(passes, catalog, loss, plan)
-        n_ties = groups.n_ties
+        plan, n_ties = replace(plan, groups=groups), groups.n_ties
         levels, n_pairs = crossing_levels(groups, graph)
         if levels is not None:
-            labels = np.unique(groups.label)
-            plan = replace(plan, labels=labels)
             pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
-            layout_weight = levels.total_weight
-            crossing = moment_queries(groups, levels, labels)
+            layout_weight, crossing = levels.total_weight, moment_queries(levels)
     reports = passes.prepare(lay_out, plan)
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
@@ -136,7 +134,7 @@ def prepare(
         n_ties=n_ties + sum(report.n_ties for report in reports),
         pair_weight=math.fsum([pair_weight, *(report.pair_weight for report in reports)]),
         layout_weight=math.fsum([layout_weight, *(report.layout_weight for report in reports)]),
-        crossing=crossing or None,
+        crossing=crossing,
     )
 
 
@@ -151,7 +149,8 @@ def _few_groups(
     groups = merge_groups(parts)
     n_codes = np.bincount(groups.query)
     require_few_levels(int(n_codes.max(initial=0)), catalog)
-    require_few_tables(parts, n_codes, max(1, plan.n_weights), catalog)
+    queries = [part.query for part in parts]
+    require_few_tables(queries, n_codes, max(1, plan.n_weights), catalog)
     return groups
 
 
@@ -169,24 +168,21 @@ def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout,
     rows = split_rows(block, plan.crossing)
     whole, report = _whole_levels(block, rows.of_whole, plan)
     query, start = rows.starts
+    code = np.zeros(rows.places.size, dtype=np.int32)
+    if plan.groups is not None:
+        first = np.searchsorted(plan.groups.query, rows.query)
+        code = (plan.groups.numbers(rows.query, block.y[rows.places]) - first).astype(np.int32)
     layout = BlockLayout(
         n_rows=int(block.y.size),
         whole=whole,
         rows=rows.places,
         query=query,
         start=start,
-        level=level_ranks(block.y[rows.places], plan.labels),
+        code=code,
         label=np.empty(0),
         weight=crossing_weights(block, rows.places, plan.n_weights),
     )
     return layout, report
-
-
-def level_ranks(labels: NDArray[Any], known: NDArray[Any] | None) -> NDArray[np.int32]:
-    """Return the ranks of labels among all known ones; none without these."""
-    if known is None:
-        return np.empty(0, dtype=np.int32)
-    return np.searchsorted(known, labels).astype(np.int32)
 
 
 class SplitRows(NamedTuple):
@@ -266,6 +262,42 @@ def _whole_levels(
     scaled = scaled_by(levels, plan.reduction, plan.query_share)
     preferences = scaled.compact() if plan.compacts else scaled
     return preferences, Report(n_ties, levels.n_pairs, levels.pair_weight, scaled.total_weight)
+
+
+def sampled_levels(prepared: Prepared) -> Levels | None:
+    """Return the preferences among the sampled rows, scaled to the weight of all pairs.
+
+    A pair of a query that was drawn as a whole counts for the inverse of the query's probability, a
+    pair of a thinned query for the inverse of both rows' probabilities.
+    """
+    sample = prepared.catalog.sample
+    rows = sample.rows
+    assert rows.y is not None
+    graph = present_graph(prepared.graph, rows.y) if sample.n_rows else None
+    if graph is None:
+        return None
+    alone = drawn_alone(sample)
+    weight = rows.sample_weight
+    if alone.any():
+        inverse = np.where(alone, 1.0 / sample.rate, 1.0)
+        weight = inverse if weight is None else inverse * weight
+    levels = Levels.build(
+        rows.y,
+        rows.qid,
+        graph=graph,
+        sample_weight=weight,
+        winner_weight=rows.winner_weight,
+        loser_weight=rows.loser_weight,
+    )
+    if not levels.n_pairs:
+        return None
+    first = levels.row_of[levels.query_start[:-1]]
+    scale = np.where(alone[first], 1.0, 1.0 / sample.rate[first])
+    if prepared.reduction == "query":
+        paired = levels.query_pair_weight
+        scale = np.divide(scale, paired, out=np.zeros(paired.size), where=paired > 0)
+    total = float(np.sum(scale * levels.query_pair_weight))
+    return replace(levels, pair_scale=scale * (prepared.layout_weight / total))
 
 
 def _warn_of_absent(graph: Any, catalog: Catalog) -> None:

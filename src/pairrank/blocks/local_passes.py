@@ -13,9 +13,7 @@ from scipy import sparse
 from pairrank import threads
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checks, digest_of
-from pairrank.blocks.cutting import cut_again, cut_at_queries
-from pairrank.blocks.kept import KeptRows
-from pairrank.blocks.memory_plan import MemoryPlan
+from pairrank.blocks.cutting import KeptRows, cut_again, cut_at_queries
 from pairrank.blocks.sources import Source
 from pairrank.exceptions import NoPairsError, PairrankError
 
@@ -28,6 +26,10 @@ STATE_BYTES = 12
 """The memory of a layout per row: place, query and level of a row of a crossing query."""
 HELD_BYTES = 40
 """The memory per validation row: label, query, place, and its score twice."""
+IN_FLIGHT = 3
+"""So many blocks exist at a time: the one in use, the next one, and its columns as decoded."""
+INTERPRETER_BYTES = 4e8
+"""The memory of Python, the libraries and the sampled rows of a fit, as measured."""
 
 _NOTHING: Any = object()
 
@@ -60,10 +62,10 @@ class LocalPasses:
     """Passes over the blocks of a source, in order; `Passes` on one machine.
 
     Call `describe` first: it reads all blocks, keeps all but X, and a checksum of X. Blocks that
-    fit into the plan's limit stay in memory, so that later passes read the others only.
+    fit into the memory limit stay in memory, so that later passes read the others only.
 
-    `plan` is that of the fit: None makes one with `memory_limit`; validation rows are given that of
-    the training rows.
+    `beside` are the passes over training rows where these are over validation rows: the limit of
+    the former is that of both together.
     """
 
     def __init__(
@@ -72,21 +74,24 @@ class LocalPasses:
         memory_limit: float,
         report: ReadingHook | None = None,
         scaler: StandardScaler | None = None,
-        plan: MemoryPlan | None = None,
+        beside: LocalPasses | None = None,
     ) -> None:
         self.checks = Checks(source, scaler=scaler)
-        self.report = report
-        self.plan = MemoryPlan(memory_limit) if plan is None else plan
-        self._row_bytes = STATE_BYTES if plan is None else HELD_BYTES
-        self.n_passes = 0
+        self.memory_limit, self.report, self.n_passes = memory_limit, report, 0
+        self._row_bytes = STATE_BYTES if beside is None else HELD_BYTES
+        self._states: list[Any] = []
+        self._clear()
+        self._count(source.n_rows or 0, 0)
+        self._together: list[LocalPasses] = [] if beside is None else beside._together
+        self._together.append(self)
+        self._check_memory()
+
+    def _clear(self) -> None:
+        """Forget all blocks."""
         self._kept: list[KeptRows] = []
         self._seen: list[_Seen] = []
-        self._states: list[Any] = []
         self._cached: list[Any] = []
-        self._caches = True
-        self.cached_bytes, self.largest_block = 0, 0
-        self._count(source.n_rows or 0, 0)
-        self.plan.join(self)
+        self._caches, self.cached_bytes, self._largest_block = True, 0, 0
 
     @property
     def n_blocks(self) -> int:
@@ -110,8 +115,7 @@ class LocalPasses:
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
-        self._kept, self._seen, self._cached = [], [], []
-        self.cached_bytes, self.largest_block, self._caches = 0, 0, True
+        self._clear()
         n_rows = n_bytes = 0
         found = []
         with self._pass(cut_at_queries(self._first())) as blocks:
@@ -122,7 +126,7 @@ class LocalPasses:
                 n_rows += kept.n_rows
                 n_bytes += kept.nbytes
                 self._count(n_rows, n_bytes)
-                self.plan.check()
+                self._check_memory()
                 with threads.blas_for(rows.X):
                     found.append(task(index, rows, shared))
                 del rows
@@ -188,12 +192,11 @@ class LocalPasses:
             yield RowBlock(X)
         sizes = [kept.n_rows for kept in self._kept]
         first, left = sum(sizes[: len(self._cached)]), sizes[len(self._cached) :]
-        ends = list(itertools.accumulate(seen.n_rows for seen in self._seen))
-        start = bisect.bisect_right(ends, first)
         if left:
-            read = self._verified(start)
-            with contextlib.closing(read):
-                skipped = first - ends[start] + self._seen[start].n_rows
+            ends = list(itertools.accumulate(seen.n_rows for seen in self._seen))
+            start = bisect.bisect_right(ends, first)
+            skipped = first - ends[start] + self._seen[start].n_rows
+            with contextlib.closing(self._verified(start)) as read:
                 for X in cut_again(read, left, skipped):
                     yield RowBlock(X)
                     del X
@@ -235,20 +238,40 @@ class LocalPasses:
 
     def _cache(self, X: Any) -> None:
         size = bytes_of(X)
-        self.largest_block = max(self.largest_block, size)
+        self._largest_block = max(self._largest_block, size)
         if self._caches:
             self._cached.append(X)
             self.cached_bytes += size
 
-    def drop_cached(self) -> None:
-        """Give up the last block that stays in memory; no later one will stay."""
-        self._caches = False
-        self.cached_bytes -= bytes_of(self._cached.pop())
-
     def _count(self, n_rows: int, n_bytes: int) -> None:
-        """Set what the plan must know of rows that have so many bytes of labels and the like."""
-        self.planned_rows = n_rows
-        self.state_bytes = n_bytes + self._row_bytes * n_rows
+        """Set the memory of rows that have so many bytes of labels and the like."""
+        self._planned_rows, self._state_bytes = n_rows, n_bytes + self._row_bytes * n_rows
+
+    def _check_memory(self) -> None:
+        """Raise a PairrankError where rows need more than the limit; drop cached blocks.
+
+        Only one of the passes reads blocks at a time. The blocks of training rows stay first.
+        """
+        passes = self._together
+        limit = passes[0].memory_limit
+        in_flight = IN_FLIGHT * max(each._largest_block for each in passes)
+        state = sum(each._state_bytes for each in passes)
+        needed = INTERPRETER_BYTES + state + in_flight
+        if needed > limit:
+            room = limit - INTERPRETER_BYTES
+            smaller = ", or take fewer rows per block (batch_rows)" * (in_flight > room / 2 > 0)
+            n_rows = sum(each._planned_rows for each in passes)
+            held = " (validation rows included)" * (len(passes) > 1)
+            raise PairrankError(
+                f"memory_limit={limit:.3g} bytes is too small: {n_rows:,} rows{held} "
+                f"need {state / 1e6:,.0f} MB for labels, queries and layout, blocks in flight "
+                f"{in_flight / 1e6:,.0f} MB, Python and its libraries "
+                f"{INTERPRETER_BYTES / 1e6:,.0f} MB; raise it{smaller}"
+            )
+        for each in reversed(passes):
+            while each._cached and needed + sum(one.cached_bytes for one in passes) > limit:
+                each._caches = False
+                each.cached_bytes -= bytes_of(each._cached.pop())
 
 
 def reported(

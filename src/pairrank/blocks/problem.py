@@ -10,10 +10,13 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_sum import CrossingSum, CrossingTable, crossing_sum
-from pairrank.blocks.differences import PreparedDifferences, sampled_differences
-from pairrank.blocks.layouts import Prepared
-from pairrank.blocks.sampled import origin_of, rounding_of, sampled_levels
+from pairrank.blocks.crossing import crossing_sum
+from pairrank.blocks.differences import (
+    PreparedDifferences,
+    prepare_differences,
+    sampled_differences,
+)
+from pairrank.blocks.layouts import Prepared, sampled_levels
 from pairrank.blocks.tasks import Asked, BlockHessian, Summed, summed
 from pairrank.exceptions import PairrankError
 from pairrank.objective import Problem, Total
@@ -70,17 +73,20 @@ class BlockProblem:
         """Return the same problem for another column of labels."""
         prepared = self.prepared
         if isinstance(prepared, PreparedDifferences) and target != prepared.plan.target:
-            prepared = prepared.of_target(self.passes, self.loss, target)
+            mean_cost = prepared.plan.mean_cost
+            prepared = prepare_differences(
+                self.passes, prepared.catalog, self.loss, mean_cost=mean_cost, target=target
+            )
         return replace(self, prepared=prepared, target=target)
 
     def bound(self) -> BlockSums:
         """Return what evaluates the problem."""
         return BlockSums(self)
 
-    @functools.cached_property
+    @property
     def origin(self) -> FloatArray | None:
-        """What is subtracted from every row of X, see `origin_of`."""
-        return origin_of(self.prepared.catalog.sample.rows.X)
+        """What is subtracted from every row of X, see `Catalog.origin`."""
+        return self.prepared.catalog.origin
 
     @property
     def is_whole(self) -> bool:
@@ -137,25 +143,29 @@ class BlockSums:
 
     def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Total]:
         """Return the sums at some weights; `scores` are those of the first."""
-        problem = self.problem
-        known = [self._sampled(points[0]) if scores is None else scores]
-        known += map(self._sampled, points[1:])
-        crossing = () if self.crossing is None else tuple(map(self._placed, known))
+        problem, sums = self.problem, self.crossing
+        known = [self._sampled(w) for w in (points if scores is None else points[1:])]
+        known = known if scores is None else [scores, *known]
+        placed = (
+            () if sums is None else tuple(sums.placed(own, self._centred(own)) for own in known)
+        )
         asked = Asked(
             problem.loss,
             problem.algorithm,
             problem.eps,
             self._n_sharper,
             problem.origin,
-            crossing,
+            placed,
             points,
         )
         found = summed(problem.passes, asked)
         self._is_first = False
-        self._has_error |= any(each.error or each.gradient_error for each, _ in found)
+        self._has_error |= any(each.totals.error or each.totals.gradient_error for each in found)
         return [
-            self._total(each, table, asked._replace(points=(w,)), own)
-            for (each, table), w, own in zip(found, points, known, strict=True)
+            self._total(
+                each, asked._replace(points=points[at : at + 1], crossing=placed[at : at + 1]), own
+            )
+            for at, (each, own) in enumerate(zip(found, known, strict=True))
         ]
 
     def _sampled(self, w: FloatArray) -> FloatArray:
@@ -163,27 +173,31 @@ class BlockSums:
         sample = self.problem.sample
         return np.empty(0) if sample is None else sample.design.scores(w)
 
-    def _placed(self, scores: FloatArray) -> CrossingSum:
-        """Return the sum over crossing queries for scores such as those of the sampled rows."""
+    def _centred(self, scores: FloatArray) -> FloatArray:
+        """Return scores of the sampled rows, of differences less labels and centred by query."""
         sample = self.problem.sample
         if sample is not None and isinstance(sample.preferences, Differences):
-            scores = sample.preferences.centred(scores - sample.preferences.target)
-        assert self.crossing is not None
-        return self.crossing.placed(scores)
+            return sample.preferences.centred(scores - sample.preferences.target)
+        return scores
 
-    def _total(
-        self, found: Summed, table: CrossingTable | None, asked: Asked, scores: FloatArray
-    ) -> Total:
-        problem, factor = self.problem, self.factor
+    def _total(self, found: Summed, asked: Asked, scores: FloatArray) -> Total:
+        """Return the sums at the only point of `asked`."""
+        problem, factor, totals = self.problem, self.factor, found.totals
+
+        def hessian() -> BlockHessian:
+            curvature = tuple(each.curvature(found.summary) for each in asked.crossing)
+            own = asked._replace(crossing=curvature)
+            return BlockHessian(problem.passes, own, factor, problem.penalty)
+
         with np.errstate(over="ignore", invalid="ignore"):
             return Total(
-                value=np.inf if np.isnan(found.value) else factor * found.value,
+                value=np.inf if np.isnan(totals.value) else factor * totals.value,
                 gradient=factor * found.gradient,
                 scores=scores,
-                score_norm=factor * float(np.sqrt(found.square)),
-                value_error=factor * found.error,
-                gradient_error=factor * found.gradient_error,
-                hessian=lambda: BlockHessian(problem.passes, asked, table, factor, problem.penalty),
+                score_norm=factor * float(np.sqrt(totals.square)),
+                value_error=factor * totals.error,
+                gradient_error=factor * totals.gradient_error,
+                hessian=hessian,
             )
 
     def sharpen(self) -> bool:
@@ -203,10 +217,10 @@ class BlockSums:
             return _SHARPER_CELLS
         return max(0, int(np.ceil(np.log(self.problem.eps / LEAST_EPS) / np.log(100.0))))
 
-    @functools.cached_property
+    @property
     def rounding(self) -> FloatArray:
         """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
-        return rounding_of(self.problem.prepared.catalog, self.problem.origin)
+        return self.problem.prepared.catalog.rounding
 
     def is_rounding(self, zero: Total) -> bool:
         """Whether a gradient at zero may be rounding alone."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checks
-from pairrank.blocks.local_passes import LocalPasses, ReadingHook
-from pairrank.blocks.memory_plan import INTERPRETER_BYTES
+from pairrank.blocks.cutting import KeptRows, joined
+from pairrank.blocks.local_passes import INTERPRETER_BYTES, LocalPasses, ReadingHook, reported
 from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, FactorySource, MappedSource, Source
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.io.rows import IN_BLOCKS
@@ -79,8 +83,7 @@ class RowBlocks:
         feature_names: Sequence[str] | None = None,
         memory_limit: float = MEMORY_LIMIT,
     ) -> None:
-        source = FactorySource(factory, n_features, feature_names)
-        self._set(source, memory_limit)
+        self._set(FactorySource(factory, n_features, feature_names), memory_limit)
 
     def _set(self, source: Source, memory_limit: float) -> None:
         check_number(memory_limit, "memory_limit")
@@ -213,9 +216,7 @@ class RowBlocks:
         """
         if self._scaler is not None:
             raise PairrankError("standardized() must come last: map the blocks first")
-        mapped = copy.copy(self)
-        mapped._source = MappedSource(self._source, function)
-        return mapped
+        return self._changed(_source=MappedSource(self._source, function))
 
     def standardized(self) -> Self:
         """Return blocks whose features have mean 0 and standard deviation 1; reads them once.
@@ -228,25 +229,18 @@ class RowBlocks:
         -------
         RowBlocks
         """
+        from sklearn.preprocessing import StandardScaler
+
         if self._scaler is not None:
             raise PairrankError("the blocks are standardised already: call standardized() once")
-        from pairrank.blocks.scoring import scaler_of
-
-        standardized = copy.copy(self)
-        standardized._scaler = scaler_of(self._source, self._report)
-        return standardized
-
-    def _raw(self) -> Self:
-        """Return the same blocks, not standardised: fitted weights are those of raw features."""
-        blocks = copy.copy(self)
-        blocks._scaler = None
-        return blocks
-
-    def _reporting(self, report: ReadingHook | None) -> Self:
-        """Return the same blocks; `report` is called with a `Reading` after each block."""
-        blocks = copy.copy(self)
-        blocks._report = report
-        return blocks
+        scaler: Any = None
+        for rows in self._read(Checks(self._source), labelled=False):
+            scaler = scaler or StandardScaler(with_mean=not sparse.issparse(rows.X))
+            scaler.partial_fit(rows.X)
+            del rows
+        if scaler is None:
+            raise PairrankError(f"{self._source.name} has no rows: there is nothing to standardise")
+        return self._changed(_scaler=scaler)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """Refuse to become an array: what asks for one, as scikit-learn does, needs all rows."""
@@ -285,15 +279,6 @@ class RowBlocks:
                 return rows
         raise PairrankError(f"{self._source.name} has no rows")
 
-    def _passes(self, beside: LocalPasses | None = None) -> LocalPasses:
-        """Return new passes over the blocks.
-
-        `beside` are those of the training rows, where these are validation rows: one memory limit,
-        that of the training rows, holds for both.
-        """
-        plan = None if beside is None else beside.plan
-        return LocalPasses(self._source, self.memory_limit, self._report, self._scaler, plan)
-
     def labels(self) -> RowBlock:
         """Return labels, queries and weights of all rows, with X None; reads the blocks once.
 
@@ -302,9 +287,30 @@ class RowBlocks:
         RowBlock
             A named tuple of arrays: y, qid, sample_weight, winner_weight, loser_weight.
         """
-        from pairrank.blocks.scoring import labels_of
+        return joined([KeptRows(rows) for rows in self._read(Checks(self._source))])
 
-        return labels_of(self._source, self._report)
+    def _changed(self, **changes: Any) -> Self:
+        """Return the same blocks with other attributes."""
+        changed = copy.copy(self)
+        vars(changed).update(changes)
+        return changed
+
+    def _raw(self) -> Self:
+        """Return the same blocks, not standardised: fitted weights are those of raw features."""
+        return self._changed(_scaler=None)
+
+    def _reporting(self, report: ReadingHook | None) -> Self:
+        """Return the same blocks; `report` is called with a `Reading` after each block."""
+        return self._changed(_report=report)
+
+    def _passes(self, beside: LocalPasses | None = None) -> LocalPasses:
+        """Return new passes; `beside` are those of training rows, if these are validation rows."""
+        return LocalPasses(self._source, self.memory_limit, self._report, self._scaler, beside)
+
+    def _read(self, checks: Checks, *, labelled: bool = True) -> Iterator[RowBlock]:
+        """Yield the checked blocks of one pass, and report them."""
+        with contextlib.closing(checks.read(labelled=labelled)) as blocks:
+            yield from reported(map(operator.itemgetter(1), blocks), self._report)
 
     def _raw_coef(self, coef: FloatArray) -> FloatArray:
         """Return the weights of raw features for those of the features that passes give."""
@@ -324,9 +330,19 @@ class RowBlocks:
 
         Only if `labelled`, the rows have labels, queries and weights.
         """
-        from pairrank.blocks.scoring import scored
-
-        return scored(self._source, ranker, self._report, labelled=labelled)
+        checks = Checks(self._source, int(ranker.n_features_in_))
+        parts: list[FloatArray] = []
+        kept: list[KeptRows] = []
+        for rows in self._read(checks, labelled=labelled):
+            if not parts:
+                check_names(checks.feature_names, ranker)
+            parts.append(ranker._scores(rows.X))
+            if labelled:
+                kept.append(KeptRows(rows))
+            del rows
+        if not parts:
+            raise PairrankError(f"{self._source.name} has no rows: there is nothing to score")
+        return np.concatenate(parts), joined(kept)
 
 
 def is_blocks(X: Any) -> bool:
@@ -342,6 +358,19 @@ def refuse_given(**given: Any) -> None:
             f"{' and '.join(names)} given twice: RowBlocks hold labels, queries and weights, so "
             "leave the argument out"
         )
+
+
+def check_names(names: Sequence[str] | None, ranker: Any) -> None:
+    """Raise a PairrankError where names of features, if known, are not those of the fit."""
+    known = getattr(ranker, "feature_names_in_", None)
+    if names is None or known is None or list(names) == list(map(str, known)):
+        return
+    wrong = next((pair for pair in zip(names, known, strict=False) if pair[0] != pair[1]), None)
+    shown = "" if wrong is None else f": {wrong[0]!r} stands where {wrong[1]!r} was"
+    raise PairrankError(
+        f"the features have other names, or another order, than in the fit{shown}; name them with "
+        "features="
+    )
 
 
 def _block_bytes(memory_limit: float) -> int:

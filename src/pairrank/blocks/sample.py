@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.cutting import rows_at, stacked
-from pairrank.preferences._codes import level_codes
+from pairrank.preferences._codes import level_codes, query_codes
 
 _SPARE = 2.0
 """A block draws this many times an even share if it does not know its part of all rows."""
@@ -87,67 +87,31 @@ def draw_rows(
     if not (of_rows and kept.all()):
         wanted = _SPARE * n_rows / (n_blocks or index + 1)
         rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
-    is_large = np.bincount(query_of[kept], minlength=queries.size) > max(
-        1, n_rows // _PARTS_OF_SAMPLE
-    )
-    of_query = hashed(queries, seed)
-    thinned = kept if is_large.all() else kept & is_large[query_of]
-    places = np.empty(0, dtype=np.intp)
-    if not is_large.all():
-        places = np.flatnonzero((kept & ~thinned) & (of_query < rate)[query_of])
-    number, rates = of_query[query_of[places]], np.full(places.size, rate)
+    sizes = np.bincount(query_of[kept], minlength=queries.size)
+    thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
+    number, rates = hashed(queries, seed)[query_of], np.full(kept.size, rate)
     if thinned.any():
         assert block.y is not None
-        labels = block.y if block.y.ndim == 1 else block.y[:, 0]
-        generator = np.random.default_rng([seed, index])
-        alone, own, of_alone = _drawn_by_label(labels, thinned, generator, rate)
-        places = np.concatenate((places, alone))
-        order = np.argsort(places)
-        number = np.concatenate((number, own))[order]
-        rates, places = np.concatenate((rates, of_alone))[order], places[order]
-    return DrawnRows(
-        rows=rows_at(block, places),
-        number=number,
-        rate=rates,
-        thinned=thinned[places],
-        query_rate=rate,
-        limit=n_rows,
-    )
-
-
-def _drawn_by_label(
-    labels: NDArray[Any],
-    thinned: NDArray[np.bool_],
-    generator: np.random.Generator,
-    rate: float,
-) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
-    """Return which thinned rows have a number below the rate of their label, numbers and rates."""
-    rows = np.flatnonzero(thinned)
-    labels, codes = level_codes(labels[rows])
-    by_label = _rates_by_label(np.bincount(codes, minlength=labels.size), rate)
-    number, rates = generator.random(rows.size), by_label[codes]
-    drawn = number < rates
-    return rows[drawn], number[drawn], rates[drawn]
+        labels, code = level_codes((block.y if block.y.ndim == 1 else block.y[:, 0])[thinned])
+        number[thinned] = np.random.default_rng([seed, index]).random(code.size)
+        rates[thinned] = _rates_by_label(np.bincount(code, minlength=labels.size), rate)[code]
+    places = np.flatnonzero(kept & (number < rates))
+    rows = rows_at(block, places)
+    return DrawnRows(rows, number[places], rates[places], thinned[places], rate, n_rows)
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:
     """Return the sample of all blocks, within their least limit."""
     of_queries = min(part.query_rate for part in parts)
+    number = np.concatenate([part.number for part in parts])
+    rate = np.concatenate([part.rate * (of_queries / part.query_rate) for part in parts])
     limit = min(part.limit for part in parts)
-    rates = [part.rate * (of_queries / part.query_rate) for part in parts]
-    count = sum(
-        int(np.count_nonzero(part.number < rate)) for part, rate in zip(parts, rates, strict=True)
-    )
-    share = min(1.0, limit / max(1, count))
-    chosen = [
-        np.flatnonzero(part.number < share * rate) for part, rate in zip(parts, rates, strict=True)
-    ]
-    each = list(zip(parts, chosen, strict=True))
-    return SampleRows(
-        stacked([rows_at(part.rows, at) for part, at in each]),
-        share * np.concatenate([rate[at] for rate, at in zip(rates, chosen, strict=True)]),
-        np.concatenate([part.thinned[at] for part, at in each]),
-    )
+    rate *= min(1.0, limit / max(1, int(np.count_nonzero(number < rate))))
+    chosen = number < rate
+    ends = np.cumsum([part.number.size for part in parts])[:-1]
+    rows = [rows_at(part.rows, at) for part, at in zip(parts, np.split(chosen, ends), strict=True)]
+    thinned = np.concatenate([part.thinned for part in parts])
+    return SampleRows(stacked(rows), rate[chosen], thinned[chosen])
 
 
 def _rates_by_label(counts: NDArray[np.integer], rate: float) -> FloatArray:
@@ -173,3 +137,13 @@ def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
     digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
     numbers = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
     return numbers.astype(np.float64) * 2.0**-53
+
+
+def drawn_alone(sample: SampleRows) -> NDArray[np.bool_]:
+    """Return which rows belong to a query of which a block has drawn rows one by one."""
+    rows = sample.rows
+    if not sample.thinned.any() or rows.qid is None:
+        return np.full(sample.n_rows, bool(sample.thinned.any()))
+    queries, query_of = query_codes(rows.qid)
+    thinned = np.bincount(query_of, sample.thinned, queries.size) > 0
+    return thinned[query_of]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairrank._protocols import FloatArray, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import BlockLayout, Passes
-from pairrank.blocks.crossing_sum import CrossingSum, CrossingTable, merged_summaries
-from pairrank.design import Design
+from pairrank.blocks.catalog import design_of
+from pairrank.blocks.crossing import CrossingSum, CrossingTable, Parts, Totals, merged_summaries
 from pairrank.pair_sums import bind
 from pairrank.pair_sums.profiles import LEAST_EPS
 
@@ -31,60 +31,38 @@ class Asked(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """The pair sum of some blocks at a point; of a product with the Hessian the gradient alone."""
+    """The pair sum of some blocks at a point."""
 
-    value: float
-    error: float
+    totals: Totals
     gradient: FloatArray
     """The gradient by the weights, or the product."""
-    gradient_error: float
-    square: float
-    """The squared norm of the gradient by the scores."""
-    summary: dict[int, Any]
+    summary: Parts
     """Of crossing queries, which are in the summary only."""
 
     def plus(self, other: Summed) -> Summed:
         """Return the sums of both sets of blocks; may write into this summary."""
-        return Summed(
-            self.value + other.value,
-            self.error + other.error,
-            self.gradient + other.gradient,
-            self.gradient_error + other.gradient_error,
-            self.square + other.square,
-            merged_summaries(self.summary, other.summary),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = Totals(*map(sum, zip(self.totals, other.totals, strict=True)))
+            gradient = self.gradient + other.gradient
+        return Summed(totals, gradient, merged_summaries(self.summary, other.summary))
 
 
-def summed(passes: Passes, asked: Asked) -> list[tuple[Summed, CrossingTable | None]]:
-    """Return the sums of all blocks by point, and the table of crossing queries.
+def summed(passes: Passes, asked: Asked) -> list[Summed]:
+    """Return the sums of all blocks by point, with the summaries of crossing queries.
 
     One pass; a second one where queries cross blocks.
     """
     sums = passes.reduce(evaluate_block, asked, merge_sums)
     if not asked.crossing:
-        return [(each, None) for each in sums]
+        return sums
     tables = [
         crossing.finish(each.summary) for crossing, each in zip(asked.crossing, sums, strict=True)
     ]
     parts = passes.reduce(evaluate_crossing, (asked, tables), merge_sums)
-    with np.errstate(over="ignore", invalid="ignore"):
-        own = [
-            Summed(
-                each.value + table.value,
-                each.error + table.error,
-                each.gradient + part.gradient,
-                each.gradient_error + table.gradient_error,
-                each.square + part.square,
-                {},
-            )
-            for each, table, part in zip(sums, tables, parts, strict=True)
-        ]
-    return list(zip(own, tables, strict=True))
-
-
-def design_of(X: Any, origin: FloatArray | None) -> Design:
-    """Return the design of a block's rows, less the origin."""
-    return Design(X if origin is None else np.subtract(X, origin.astype(X.dtype)))
+    return [
+        each.plus(part._replace(totals=table.totals._replace(square=part.totals.square)))
+        for each, part, table in zip(sums, parts, tables, strict=True)
+    ]
 
 
 def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
@@ -103,34 +81,18 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> lis
     """Return the sums of whole queries, and the summary of crossing ones, by point."""
     design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
     values = None if asked.direction is None else design.scores(asked.direction)
-    crossing = asked.crossing or [None] * len(asked.points)
-    return [
-        _summed(design, bound, layout, each, w, values)
-        for each, w in zip(crossing, asked.points, strict=True)
-    ]
-
-
-def _summed(
-    design: Design,
-    bound: Any,
-    layout: BlockLayout,
-    crossing: CrossingSum | None,
-    w: FloatArray,
-    values: FloatArray | None,
-) -> Summed:
-    scores, summary = design.scores(w), {}
-    if crossing is not None and layout.rows.size:
-        summary = crossing.summary(*_crossing_rows(layout, scores, values))
-    if bound is None:
-        return Summed(0.0, 0.0, np.zeros(design.n_features), 0.0, 0.0, summary)
-    found = bound.at(scores)
-    if values is not None:
-        product = design.transposed(found.curvature().matvec(values))
-        return Summed(0.0, 0.0, product, 0.0, 0.0, summary)
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = float(found.gradient @ found.gradient)
-    gradient = design.transposed(found.gradient)
-    return Summed(found.value, found.error, gradient, found.gradient_error, square, summary)
+    result = []
+    for at, w in enumerate(asked.points):
+        scores, totals, gradient = design.scores(w), Totals(), np.zeros(design.n_features)
+        summary = asked.crossing[at].summary(scores, layout, values) if asked.crossing else {}
+        if bound is not None:
+            found = bound.at(scores)
+            by_row = found.gradient if values is None else found.curvature().matvec(values)
+            gradient = design.transposed(by_row)
+            if values is None:
+                totals = Totals(found.value, found.error, found.gradient_error, _square(by_row))
+        result.append(Summed(totals, gradient, summary))
+    return result
 
 
 def evaluate_crossing(
@@ -138,57 +100,42 @@ def evaluate_crossing(
 ) -> list[Summed]:
     """Return the gradient of crossing rows by the weights, or their product, by point."""
     asked, tables = given
-    none = Summed(0.0, 0.0, np.zeros(X.shape[1]), 0.0, 0.0, {})
+    none = Summed(Totals(), np.zeros(X.shape[1]), {})
     if not layout.rows.size:
         return [none] * len(tables)
-    design, found = design_of(X, asked.origin), []
+    design, result = design_of(X, asked.origin), []
     values = None if asked.direction is None else design.scores(asked.direction)
     for w, table in zip(asked.points, tables, strict=True):
-        own = table.entries(*_crossing_rows(layout, design.scores(w), values))
         by_row = np.zeros(layout.n_rows)
-        by_row[layout.rows] = own
-        with np.errstate(over="ignore", invalid="ignore"):
-            square = float(own @ own)
-        found.append(none._replace(gradient=design.transposed(by_row), square=square))
-    return found
+        by_row[layout.rows] = table.entries(design.scores(w), layout, values)
+        totals = Totals(square=_square(by_row))
+        result.append(Summed(totals, design.transposed(by_row), {}))
+    return result
 
 
-def _crossing_rows(
-    layout: BlockLayout, scores: FloatArray, values: FloatArray | None
-) -> tuple[FloatArray, BlockLayout, FloatArray | None]:
-    return scores[layout.rows], layout, None if values is None else values[layout.rows]
+def _square(values: FloatArray) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(values @ values)
 
 
 def merge_sums(first: list[Summed], second: list[Summed]) -> list[Summed]:
     """Return the sums of two sets of blocks together; may write into the first."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return [one.plus(other) for one, other in zip(first, second, strict=True)]
+    return [one.plus(other) for one, other in zip(first, second, strict=True)]
 
 
+@dataclass(frozen=True, eq=False)
 class BlockHessian:
-    """penalty I + factor X' H X over all blocks at given weights; a product costs as `summed`.
+    """penalty I + factor X' H X over all blocks at the point asked for, by passes.
 
-    `table` is that of the crossing queries at these weights.
+    The crossing sums asked for are those of the curvature.
     """
 
-    def __init__(
-        self,
-        passes: Passes,
-        asked: Asked,
-        table: CrossingTable | None,
-        factor: float,
-        penalty: float,
-    ) -> None:
-        self.passes, self.asked, self.table = passes, asked, table
-        self.factor, self.penalty = factor, penalty
+    passes: Passes
+    asked: Asked
+    factor: float
+    penalty: float
 
     def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`."""
-        asked = self.asked._replace(crossing=self._curvature, direction=v)
-        ((found, _),) = summed(self.passes, asked)
-        result: FloatArray = self.penalty * v + self.factor * found.gradient
-        return result
-
-    @functools.cached_property
-    def _curvature(self) -> tuple[CrossingSum, ...]:
-        return () if self.table is None else (self.table.curvature(),)
+        """Return the Hessian times `v`; costs as `summed`."""
+        (found,) = summed(self.passes, self.asked._replace(direction=v))
+        return np.asarray(self.penalty * v + self.factor * found.gradient)

@@ -1,4 +1,4 @@
-"""Passes over rows between two limits; see `objective.limit_rows` and `blocks.hull_sums`.
+"""Passes over rows between two limits; see `objective.limit_rows` and `blocks.hull`.
 
 `state` (N_LINES, n_rows) has these lines, those of the lower limit before those of the upper one:
 multipliers m and n, margins p and q, their steps, stiffness k = m/p and h = n/q, 1/p and 1/q,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from dask.core import literal
@@ -49,13 +49,6 @@ qid : dask Array or Series of shape (n_rows,), optional
 sample_weight : dask Array or Series of shape (n_rows,), optional
     Weights, constant in each query: the query's weight in the mean.
 """)
-
-
-class _Queries(NamedTuple):
-    """The number of kept rows in a partition, and the identifiers of their queries."""
-
-    n_kept: int
-    queries: NDArray[Any] | None
 
 
 @described_by(parameters_of(accuracy_in_memory), _SHARED)
@@ -212,11 +205,10 @@ def _load_scores(number: int, scores: Any, labels: tasks.Loaded) -> Any:
     return check_numbers(scores, "scores")
 
 
-def _queries(labels: tasks.Loaded) -> _Queries:
-    is_kept = kept_rows(labels.block)
-    qid = labels.block.qid
-    queries = None if qid is None else query_codes(qid[is_kept])[0]
-    return _Queries(int(np.count_nonzero(is_kept)), queries)
+def _queries(labels: tasks.Loaded) -> NDArray[Any]:
+    """Return the queries of kept rows; without qid a single 0."""
+    kept, qid = kept_rows(labels.block), labels.block.qid
+    return query_codes(np.zeros(kept.size, np.int64)[kept] if qid is None else qid[kept])[0]
 
 
 @tasks.alone

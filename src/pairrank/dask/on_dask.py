@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import dask
 import numpy as np
@@ -29,6 +29,20 @@ from pairrank.exceptions import FitInterruptedError, PairrankError
 
 _NOT_NEEDED = ("history_", "validation_scores_", "partial_coef_")
 """Fitted attributes that predictions do not need."""
+_DOCUMENT = """\
+    See `pairrank.{name}` for the objective. Value and gradient are sums over partitions; a query
+    may have rows in several of them. The solver runs in this process.
+
+    Attributes
+    ----------
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
+    n_rows_, n_queries_, n_ties_, validation_scores_, n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    pairrank.{name} : The same in memory.
+    """
+"""The rest of the docstring of each ranker."""
 
 
 @ranker
@@ -45,12 +59,18 @@ class OnDask(Described):
         memory; otherwise each pass reads X again, with a warning. False: each pass reads it again.
     """
 
-    _in_memory: ClassVar[Any]
-    """The class of the ranker in memory."""
-
     _: KW_ONLY
     client: Any = None
     persist: Literal["auto"] | bool = "auto"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls.__doc__ = f"{cls.__doc__}\n\n{_DOCUMENT.format(name=cls._in_memory().__name__)}"
+        super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def _in_memory(cls) -> Any:
+        """Return the class of the ranker in memory."""
+        return next(base for base in cls.__mro__ if not issubclass(base, OnDask))
 
     def fit(
         self,
@@ -220,7 +240,7 @@ class OnDask(Described):
         estimator: Any = self
         parameters = estimator.get_params(deep=False)
         own = {name: parameters.pop(name) for name in ("client", "persist")}
-        local = self._in_memory(**parameters)
+        local = self._in_memory()(**parameters)
         learnt = vars(self).keys() - parameters.keys() - own.keys()
         local.__dict__.update({name: vars(self)[name] for name in learnt})
         return local

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import uuid
 import warnings
 from collections.abc import Callable
@@ -97,7 +98,7 @@ class DaskPasses:
             keys.append(self._key("prepare", index))
             graph[keys[-1]] = (tasks.prepare, index, facts.digest, loaded, task, given)
         self._prepared = kept(self.client, graph, keys)
-        return self._each("report", tasks.report_of, self._prepared)
+        return self._each("report", operator.itemgetter(1), self._prepared)
 
     def reduce(
         self,
@@ -181,7 +182,7 @@ class DaskPasses:
     def _shared_in(self, graph: Graph, shared: Any) -> str:
         """Add what tasks share to a graph, as a task of its own, so that it travels once."""
         key = self._key("shared", 0)
-        graph[key] = _data(shared)
+        graph[key] = (literal(shared),)  # in which dask looks for no keys
         return key
 
     def _key(self, name: str, index: int) -> str:
@@ -191,11 +192,6 @@ class DaskPasses:
     def _computed(self, graph: Graph, keys: list[Any]) -> list[Any]:
         self.n_passes += 1
         return computed(self.client, graph, keys)
-
-
-def _data(value: Any) -> tuple[Any]:
-    """Return a value as a part of a graph in which dask looks for no keys."""
-    return (literal(value),)
 
 
 def _check_kinds(places: list[int], facts: list[tasks.Facts]) -> None:

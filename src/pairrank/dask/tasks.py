@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from pairrank import threads
 from pairrank._validation import check_features
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.checking import checked_parts, digest_of, kind_of, naming
+from pairrank.blocks.checking import Columns, checked_parts, digest_of, kind_of, naming
 from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
 from pairrank.exceptions import PairrankError
@@ -50,13 +49,6 @@ class Described(NamedTuple):
     """The bytes of the features."""
 
 
-class Prepared(NamedTuple):
-    """The state of a block, which stays on the worker, and what travels of it."""
-
-    state: Any
-    report: Any
-
-
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a task that works in one thread: dask runs one task on each of its threads."""
 
@@ -82,7 +74,7 @@ def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
 @alone
 def load_features(number: int, features: Features, X: Any) -> Loaded:
     """Return the checked features of a partition."""
-    columns = _Columns()
+    columns = Columns()
     columns.n_features_in_ = features.n_features
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)
@@ -116,24 +108,25 @@ def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> Described:
 
 
 @alone
-def prepare(index: int, digest: int, labels: Loaded, call: Any, shared: Any) -> Prepared:
-    """Return the state and the report of a block."""
+def prepare(index: int, digest: int, labels: Loaded, call: Any, shared: Any) -> tuple[Any, Any]:
+    """Return the state of a block, which stays on the worker, and its report."""
     _check_digest(index, labels.of_labels, digest)
-    return Prepared(*call(index, labels.block._replace(X=None), shared))
-
-
-def report_of(prepared: Prepared) -> Any:
-    """Return what travels of a prepared block."""
-    return prepared.report
+    state, report = call(index, labels.block._replace(X=None), shared)
+    return state, report
 
 
 @alone
 def evaluate(
-    index: int, digest: int, features: Loaded, prepared: Prepared | None, call: Any, shared: Any
+    index: int,
+    digest: int,
+    features: Loaded,
+    prepared: tuple[Any, Any] | None,
+    call: Any,
+    shared: Any,
 ) -> Any:
     """Return the result of a pass for a block."""
     _check_digest(index, features.of_features, digest)
-    state = None if prepared is None else prepared.state
+    state = None if prepared is None else prepared[0]
     return call(index, features.block.X, state, shared)
 
 
@@ -144,13 +137,6 @@ def merge(call: Any, parts: list[Any]) -> Any:
     `call` may write into its first argument, which the worker may need again: it gets a copy.
     """
     return functools.reduce(call, parts[1:], copy.deepcopy(parts[0]))
-
-
-class _Columns(BaseEstimator):
-    """The features that every partition must have, as `check_features` reads them."""
-
-    n_features_in_: int
-    feature_names_in_: Any
 
 
 def _check_digest(index: int, digest: int, known: int) -> None:

@@ -15,7 +15,7 @@ from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
-from pairrank.blocks.scoring import check_names
+from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
 from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError

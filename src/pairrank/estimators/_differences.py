@@ -112,7 +112,7 @@ def _equations(problem: Problem | BlockProblem, name: str) -> Equations | None:
 def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
     """Return the equations of all blocks, from one pass; None where iterations cost less."""
     from pairrank.blocks.differences import PreparedDifferences
-    from pairrank.blocks.square_sums import few_enough, summed_squares
+    from pairrank.blocks.squares import few_enough, summed_squares
 
     prepared, d = problem.prepared, problem.n_features
     assert isinstance(prepared, PreparedDifferences)

@@ -229,16 +229,14 @@ class ConvexHullRanker(SolvedRanker):
         return solve
 
     def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        from pairrank.blocks.hull_layout import prepare_hull
+        from pairrank.blocks.hull import prepare_hull
 
         return prepare_hull(passes, catalog, as_graph(self.graph))
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.blocks.hull_sums import HullProblem
-        from pairrank.blocks.sampled import origin_of
+        from pairrank.blocks.hull import HullProblem
 
-        origin = origin_of(prepared.catalog.sample.rows.X)
-        problem = HullProblem(passes, prepared, float(self.nu), origin)
+        problem = HullProblem(passes, prepared, float(self.nu))
 
         def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
             limits = np.where(problem.bounded, limits, [[-np.inf], [np.inf]])

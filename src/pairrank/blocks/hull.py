@@ -1,8 +1,8 @@
-"""The smoothed objective of ConvexHullRanker over blocks: one pass gives all its sums."""
+"""ConvexHullRanker over blocks: layouts by class, and its smoothed objective from one pass."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +11,116 @@ from scipy import sparse
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.blocks._contracts import Passes
-from pairrank.blocks.hull_layout import HullLayout, PreparedHull
+from pairrank.blocks._contracts import Passes, RowBlock
+from pairrank.blocks.catalog import Catalog
+from pairrank.blocks.groups import CrossingGroups, crossing_levels, merge_groups
+from pairrank.blocks.layouts import LayoutPlan, count_crossing, crossing_weights, split_rows
 from pairrank.compiled import limit_rows as compiled
+from pairrank.exceptions import PairrankError
+from pairrank.objective.hull_objective import edges_of
 from pairrank.objective.normal_equations import block_rows
+from pairrank.preferences._codes import no_pairs
 from pairrank.solvers.smoothed_limits import SmoothedSums
 
+MOST_FEATURES = 2000
+MOST_BYTES = 5e8
+"""The most bytes of sums by class and feature that an evaluation adds up."""
 _TOTALS = 10
 """Totals by group: curvature 3, multipliers 2, squares 3, drifts 2."""
+_ROWS = 2048
+"""So many rows and their multipliers are in the processor's cache together."""
+
+
+class HullLayout(NamedTuple):
+    """The rows of a block in classes with an edge, class by class."""
+
+    rows: NDArray[np.int32]
+    group: NDArray[np.int64]
+    """The class of each row, ascending."""
+    weight: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedHull:
+    """Blocks that are laid out, and the graph of limits between the classes of all queries."""
+
+    catalog: Catalog
+    edges: NDArray[np.int64]
+    """(low class, high class)."""
+    bounded: NDArray[np.bool_]
+    """Whether each class has a lower limit (row 0) and an upper one (row 1)."""
+    labels: NDArray[Any]
+    queries: NDArray[Any]
+    n_pairs: int
+    n_ties: int
+    bounds: float
+    """The weight of the rows in classes with an edge, once per limit of a row."""
+
+
+def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
+    """Lay out every block for limits; raise a NoPairsError if no class has an edge.
+
+    A first round counts the rows of all queries by class. A PairrankError says that there are too
+    many features, or classes times features.
+    """
+    if catalog.n_features > MOST_FEATURES:
+        raise PairrankError(
+            f"ConvexHullRanker takes at most {MOST_FEATURES} features of rows in blocks, got "
+            f"{catalog.n_features}: use RankSVM, or give it rows in memory"
+        )
+    plan = LayoutPlan(graph, "sum", 1.0, catalog.queries, int(catalog.has_weight))
+    groups = merge_groups(passes.prepare(count_crossing, plan))
+    levels, n_pairs = crossing_levels(groups, graph)
+    if levels is None or not n_pairs:
+        known = np.arange(2) if catalog.labels is None else catalog.labels
+        raise no_pairs(catalog.n_kept, catalog.n_queries, known)
+    edges = edges_of(levels)
+    used = np.unique(edges)
+    _refuse_too_many(used.size, catalog.n_features)
+    at = levels.row_of[levels.group_start[used]]
+    classes = CrossingGroups(
+        groups.query[at], groups.label[at], groups.counts[:, at], groups.weight[:, at]
+    )
+    passes.prepare(lay_out_hull, replace(plan, groups=classes))
+    total = classes.weight[0] if len(classes.weight) else classes.counts[0]
+    edges = np.searchsorted(used, edges)
+    bounded = np.zeros((2, used.size), dtype=bool)
+    bounded[0, edges[:, 1]] = bounded[1, edges[:, 0]] = True
+    return PreparedHull(
+        catalog=catalog,
+        edges=edges,
+        bounded=bounded,
+        labels=classes.label,
+        queries=catalog.queries[classes.query],
+        n_pairs=n_pairs,
+        n_ties=groups.n_ties,
+        bounds=float((total * bounded).sum()),
+    )
+
+
+def lay_out_hull(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[HullLayout, None]:
+    """Return a block's layout; nothing needs to be reported."""
+    assert block.y is not None
+    assert plan.groups is not None
+    rows = split_rows(block, plan.crossing)
+    number = plan.groups.numbers(rows.query, block.y[rows.places])
+    known = np.flatnonzero(number >= 0)
+    known = known[np.argsort(number[known], kind="stable")]
+    places = rows.places[known]
+    weight = crossing_weights(block, places, plan.n_weights)
+    own = weight[0] if len(weight) else np.ones(places.size)
+    return HullLayout(places, number[known], own), None
+
+
+def _refuse_too_many(n_groups: int, n_features: int) -> None:
+    size = 8.0 * n_groups * (4 * n_features + 10)
+    if size > MOST_BYTES:
+        most = int(MOST_BYTES / (8 * (4 * n_features + 10)))
+        raise PairrankError(
+            f"y has {n_groups:,} classes with limits over all queries, and {n_features} features "
+            f"allow at most {most:,} for rows in blocks ({size / 1e9:.1f} GB per pass): use "
+            "RankSVM, or bins of y (numpy.digitize)"
+        )
 
 
 class SmoothedRows(NamedTuple):
@@ -87,10 +189,6 @@ def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullS
             block = _rows(X, layout.rows[part], asked.origin)
             _add(block, of_row[part], layout.weight[part] * asked.nu, limits, asked, result)
     return result
-
-
-_ROWS = 2048
-"""So many rows and their multipliers are in the processor's cache together."""
 
 
 def merge_hull_sums(first: HullSums, second: HullSums) -> HullSums:
@@ -165,9 +263,9 @@ class HullProblem:
     passes: Passes
     prepared: PreparedHull
     nu: float
-    origin: FloatArray | None
 
     def __post_init__(self) -> None:
+        self.origin = self.prepared.catalog.origin
         self.n_features = self.prepared.catalog.n_features
         self.bounded, self.edges = self.prepared.bounded, self.prepared.edges
         self.n_groups = self.bounded.shape[1]
