@@ -59,6 +59,17 @@ def folds_of(X: Any, y: Any, n_folds: int = 5, seed: int = 0) -> Iterator[Fold]:
         yield Fold(scaled[train], y[train], scaled[test], y[test])
 
 
+class Method(NamedTuple):
+    """A model by its strength, and the strengths to choose from.
+
+    `choose` stands in for `make` while the strength is chosen, if its optimum is the same.
+    """
+
+    make: Callable[[Any], Any]
+    grid: tuple[float, ...]
+    choose: Callable[[Any], Any] | None = None
+
+
 @contextmanager
 def without_warnings() -> Iterator[None]:
     """Ignore warnings: fits that reach their largest number of steps are part of a protocol."""

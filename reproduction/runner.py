@@ -25,8 +25,7 @@ import numpy as np
 from pairrank.exceptions import MissingLibraryError
 from reproduction.data import DatasetNotFoundError
 from reproduction.papers import STUDIES
-from reproduction.store import write_records
-from reproduction.study import Cell, Record, Study
+from reproduction.study import Cell, Record, Study, write_records
 
 LASTING = ("done", "time", "memory")
 """Results that are not computed again, if the limits have not grown."""

@@ -1,15 +1,19 @@
-"""A paper as cells, tables and claims, and the values of its finished cells."""
+"""A paper as cells, tables and claims, the values of its finished cells, and their file."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from pairrank.exceptions import FileFormatError
 
 ANY = "*"
 """Stands for every row, or every column, in `reasons` and `not_compared`."""
@@ -44,24 +48,11 @@ def key_of(function: str, config: Mapping[str, Any]) -> str:
 class Cell:
     """One computation, in a process of its own, with limits.
 
-    Attributes
-    ----------
-    row, column : str
-        The place in the table. Cells of several tables with the same `run` and `config` are
-        computed once.
-    run : function
-        A function of a module: ``run(**config)`` returns a mapping of names to a number, a list of
-        numbers (folds, repeats, points of a curve) or text. It raises DatasetNotFoundError or
-        MissingLibraryError if something is absent.
-    config : mapping
-        Keyword arguments that JSON can hold.
-    timed : bool
-        It reports times: it runs while no other cell runs.
-    full : bool
-        It runs with ``--full`` only.
-    seconds, memory : float
-        The limits, in seconds and in GiB, of a cell that does not need ``--full``; others have two
-        hours and 12 GiB. A cell that passes one is printed as a star.
+    ``run(**config)`` returns a mapping of names to a number, a list of numbers (folds, repeats,
+    points of a curve) or text; JSON can hold both mappings. It raises DatasetNotFoundError or
+    MissingLibraryError if something is absent. Cells of several tables with the same `run` and
+    `config` are computed once. While a `timed` cell runs, no other does; a `full` one runs with
+    ``--full`` only. Limits are in seconds and GiB; a cell that passes one is printed as a star.
     """
 
     row: str
@@ -75,7 +66,7 @@ class Cell:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The limits in seconds and in GiB."""
+        """The limits in seconds and in GiB: those given, or of a full cell 2 hours and 12 GiB."""
         return (7200.0, 12.0) if self.full else (self.seconds, self.memory)
 
     @property
@@ -93,23 +84,11 @@ class Cell:
 class Quantity:
     """What a table shows of its cells' values, beside the paper's figures.
 
-    Attributes
-    ----------
-    value : str
-        The name in the values that `run` returns; of a list, mean and standard deviation are shown.
-    title : str
-    paper : mapping of (row, column) to Printed
-    form : str
-        The format of a number, such as ".3f".
-    tolerance : float or None
-        Ours agrees with the paper's within two of its standard deviations, or, if it gives none,
-        within this; and within the rounding of what it prints. None: not compared, as times are.
-    relative : bool
-        The tolerance is a share of the paper's figure.
-    reasons : mapping of (row, column) to str
-        Why ours differs from the paper's; `ANY` stands for every row or column.
-    not_compared : mapping of (row, column) to str
-        Why data or protocol are not the paper's, so that agreement would mean nothing.
+    `value` is a name in what `run` returns; of a list, mean and standard deviation are shown. Ours
+    agrees with the paper's within two of its standard deviations, or, if it gives none, within the
+    tolerance (a share of the figure if `relative`), and within the rounding of what it prints.
+    Without a tolerance, figures are not compared, as times are. `reasons` say why ours differs, and
+    `not_compared` why data or protocol are not the paper's, so that agreement would mean nothing.
     """
 
     value: str
@@ -154,23 +133,12 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table or a figure of a paper.
+    """A table or a figure of a paper; its name is as the command line takes it: "3", "fig2".
 
-    Attributes
-    ----------
-    name : str
-        As the command line takes it: "3", "fig2".
-    title : str
-    cells : tuple of Cell
-        Rows and columns are shown in the order of their first cell.
-    quantities : tuple of Quantity
-        With one column of cells, quantities become the columns; else an entry has all of them.
-    note : str
-        What differs from the paper's protocol, in Markdown.
-    curves : tuple of Curve
-        What a picture has: for each curve a row of axes, one for each row of the table.
-    row_title : str
-        The heading of the first column.
+    Rows and columns are shown in the order of their first cell. With one column of cells,
+    quantities become the columns; else an entry has all of them. `note` says in Markdown what
+    differs from the paper's protocol. A picture has a row of axes for each curve, one for each row
+    of the table.
     """
 
     name: str
@@ -211,18 +179,10 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim that the paper rests on.
+    """A claim that the paper rests on; `check` raises NotRun if cells that it needs are not there.
 
-    Attributes
-    ----------
-    text : str
-    check : function of Study to Verdict
-        It raises NotRun if the cells that it needs are not there.
-    note : str
-        Why it does not hold, if that is known.
-    threshold : str
-        How the figure that decides was chosen, if it was changed after results were seen. The page
-        says it whatever the verdict.
+    `note` says why it does not hold, if that is known; `threshold` how the figure that decides was
+    chosen, if it was changed after results were seen. The page says that whatever the verdict.
     """
 
     text: str
@@ -243,18 +203,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Study:
-    """A paper: its tables and claims, and the records of its finished cells.
+    """A paper: its tables and claims, and the records of its finished cells by their keys.
 
-    Attributes
-    ----------
-    name : str
-        As ``--paper`` takes it.
-    title, citation : str
-    tables : tuple of Table
-    claims : tuple of Claim
-    note : str
-        What holds for all of its tables, in Markdown.
-    records : dict of keys to records
+    Its name is as ``--paper`` takes it; its note holds for all of its tables, in Markdown.
     """
 
     name: str
@@ -329,3 +280,21 @@ def numbers(found: Any) -> list[float]:
 def spread(values: list[float]) -> float:
     """Return the standard deviation; NaN of fewer than two values."""
     return statistics.stdev(values) if len(values) > 1 else math.nan
+
+
+def read_records(path: Path) -> dict[str, Record]:
+    """Return the finished cells of a file by their keys: a list in JSON, one cell per line."""
+    try:
+        records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        return {key_of(each["function"], each["config"]): each for each in records}
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileFormatError(f"{path}: not finished cells ({error}); remove it") from None
+
+
+def write_records(path: Path, records: Mapping[str, Record]) -> None:
+    """Write the records to a temporary file, one per line, and move it into place."""
+    lines = ",\n".join(json.dumps(records[key]) for key in sorted(records))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    temporary.replace(path)

@@ -31,29 +31,15 @@ LEAST_PER_SIDE = 2
 class Protocol:
     """Who is judged, who refers, and how ratings are split; `PROTOCOLS` has those of the papers.
 
-    Users and items with few ratings are dropped first. Numbers of ratings are those that are left.
-
-    Attributes
-    ----------
-    group : (int, int)
-        The number of ratings of reference users: at least the first, less than the second.
-    n_references : int or None
-        The number of reference users, drawn from the group once per draw. None: all users; a judged
-        user's own ratings are never among their features.
-    n_users : int or None
-        The number of judged users, drawn from the active; none of them refers if references are
-        drawn. None: all of the active.
-    activity : (int, int)
-        The number of ratings of judged users, both ends included.
-    train_share : float
-        The share of a judged user's ratings that is for training.
-    impute : "median", "gaussian" or "missing"
-        What is in gaps: the median of the reference user's ratings (Cortes), samples of a Gaussian
-        with the mean and variance of the item's ratings by the reference users (Raykar), or NaN.
-    users : sequence of names, optional
-        The users to judge, instead of random ones, whatever their activity.
-    min_user_ratings, min_item_ratings : int
-        Only users with so many ratings are kept, then items that so many of them have rated.
+    Users with fewer than `min_user_ratings` ratings are dropped, then items that fewer than
+    `min_item_ratings` of the others have rated; numbers of ratings are those that are left.
+    `n_references` users refer, drawn once per draw from those whose number of ratings is in
+    [group[0], group[1]); None: all users. A judged user's own ratings are never features. `n_users`
+    are judged (None: all), drawn from those whose number of ratings is within `activity`, both ends
+    included, or else the users that `users` names; no judged user refers if references are drawn.
+    In gaps `impute` sets the "median" of the reference user's ratings (Cortes), samples of a
+    "gaussian" with the moments of the item's ratings by the reference users (Raykar), or, by
+    "missing", NaN.
     """
 
     group: tuple[int, int] = (0, sys.maxsize)

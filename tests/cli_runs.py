@@ -35,10 +35,14 @@ class Ended(NamedTuple):
         return self.stderr_bytes.decode()
 
 
-def invoke(arguments: Sequence[Any], stdin: bytes | None = None) -> Ended:
-    """Run a command in this process, and return how it ended."""
+def invoke(
+    arguments: Sequence[Any], stdin: bytes | None = None, stdout: str | None = None
+) -> Ended:
+    """Run a command in this process, and return how it ended; `stdout` may name a device."""
     with contextlib.ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        files: list[Any] = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        if stdout is not None:
+            files[1] = stack.enter_context(open(stdout, "wb", buffering=0))
         files[0].write(stdin or b"")
         files[0].seek(0)
         with _process_of(["pairrank", *map(str, arguments)], files):
@@ -50,7 +54,7 @@ def invoke(arguments: Sequence[Any], stdin: bytes | None = None) -> Ended:
         written = []
         for file in files[1:]:
             file.seek(0)
-            written.append(file.read())
+            written.append(file.read() if file.readable() else b"")
     return Ended(code or 0, *written)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from dask_clusters import client, own_client  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -53,6 +54,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return LoadFileScheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
+@pytest.fixture
+def helper(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import a module of docs/."""
+    folder = str(ROOT / "docs")
+    monkeypatch.syspath_prepend(folder)
+    yield importlib.import_module
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(folder):
+            del sys.modules[name]
+
+
 @pytest.fixture(scope="session")
 def data_home() -> Path:
     """The folder of real data sets, or a skip that says how to name one."""
@@ -63,3 +75,29 @@ def data_home() -> Path:
             f" (now {folder or 'unset'!r})"
         )
     return Path(folder)
+
+
+@contextlib.contextmanager
+def cluster_of(n_workers, *, set_as_default):
+    """Lend the client of a new cluster of processes."""
+    distributed = pytest.importorskip("distributed", reason="needs dask: make test-extras")
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=set_as_default) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def client():
+    with cluster_of(2, set_as_default=True) as client:
+        yield client
+
+
+@pytest.fixture
+def own_client():
+    """A cluster that a test may leave with unfinished tasks."""
+    with cluster_of(1, set_as_default=False) as client:
+        yield client

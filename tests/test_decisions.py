@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,18 +13,9 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives, roles
 
 from reproduction.papers import STUDIES, load_study
-from reproduction.store import write_records
+from reproduction.study import write_records
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-
-
-@pytest.fixture
-def helper(monkeypatch):
-    """Import a module of docs/."""
-    monkeypatch.syspath_prepend(str(DOCS))
-    yield importlib.import_module
-    for name in ("results", "reproduced", "measures", "decisions", "extension"):
-        sys.modules.pop(name, None)
 
 
 def write_results(folder):
@@ -63,8 +52,9 @@ def full(helper, tmp_path, monkeypatch):
     return found
 
 
-def test_every_sentence_has_its_cells(helper, full):
+def test_every_sentence_has_its_cells_and_no_figure_is_typed(helper, full):
     for line in helper("decisions").LINES:
+        assert not re.search(r"\d", f"{line.situation} {line.take}"), line
         for measure in line.measured:
             assert measure(full).endswith("."), line.situation
 
@@ -97,11 +87,6 @@ def test_names_of_no_cell_are_errors(helper, empty):
         measures.mean_gain("beyond", "survival", "concordance", "", "RankSVM", "nobody")(empty)
 
 
-def test_no_figure_is_typed(helper):
-    for line in helper("decisions").LINES:
-        assert not re.search(r"\d", f"{line.situation} {line.take}"), line
-
-
 def test_links_lead_to_rows_of_the_page_of_measurements(helper, full):
     reproduced, decisions = helper("reproduced"), helper("decisions")
     known = {
@@ -121,11 +106,6 @@ def test_links_lead_to_rows_of_the_page_of_measurements(helper, full):
     assert {place for page, place in linked if page == reproduced.PAGE} <= known
     assert {place for page, place in linked if page == reproduced.VERDICTS} <= claims
     assert len(linked) > 20
-
-
-def test_the_page_of_verdicts_has_every_paper():
-    text = (DOCS / "reproduction.rst").read_text("utf-8")
-    assert re.findall(r"^\.\. verdicts:: (\w+)$", text, re.MULTILINE) == list(STUDIES)
 
 
 @pytest.fixture
@@ -164,7 +144,9 @@ def test_pages_are_built_whatever_has_run(built, helper, request, state):
     assert ("0.50 ± 0.35" in shown) == (state == "full")
 
 
-def test_verdicts_are_shown_with_their_figures(built, empty):
+def test_verdicts_of_every_paper_are_shown_with_their_figures(built, empty):
+    text = (DOCS / "reproduction.rst").read_text("utf-8")
+    assert re.findall(r"^\.\. verdicts:: (\w+)$", text, re.MULTILINE) == list(STUDIES)
     for name in STUDIES:
         page = built(f".. verdicts:: {name}\n", empty)
         claims = load_study(name).claims
@@ -186,9 +168,5 @@ def test_entries_show_the_paper_after_ours(helper):
     assert extension.as_shown("1.9 ± 0.1 ✓<br>_2.0_") == "1.9 ± 0.1 ✓ *(paper: 2.0)*"
     assert extension.as_shown("<br>_★_") == "*(paper: ★)*"
     assert extension.as_shown("a_b") == "a\\_b"
-
-
-def test_markdown_becomes_prose(helper):
     prose = helper("reproduced").prose
     assert prose("run by --full, `a_b` and c_d") == "run by ``--full``, ``a_b`` and c\\_d"
-    assert prose("") == ""

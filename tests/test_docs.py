@@ -6,7 +6,6 @@ import importlib
 import inspect
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,35 +18,14 @@ DOCS = ROOT / "docs"
 if not DOCS.exists():
     pytest.skip("docs/ is not part of an installed package", allow_module_level=True)
 MODULES = [
-    *("metrics", "datasets", "model_selection", "survival", "clicks", "ratings"),
-    *(
-        "report",
-        "boosting",
-        "comparison",
-        "export",
-        "io",
-        "plotting",
-        "exceptions",
-        "torch",
-        "dask",
-    ),
+    *("metrics", "datasets", "model_selection", "survival", "clicks", "ratings", "report"),
+    *("boosting", "comparison", "export", "io", "plotting", "exceptions", "torch", "dask"),
 ]
-MADE = ("reproduced", "measures", "decisions")
-"""Modules of docs/ that extension.py imports."""
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.rst")
     if not {"_build", "_templates", "gallery", "generated"} & set(path.relative_to(DOCS).parts)
 )
-
-
-@pytest.fixture
-def helper(monkeypatch):
-    """Import a module of docs/."""
-    monkeypatch.syspath_prepend(str(DOCS))
-    yield importlib.import_module
-    for name in ("results", "check_site", "pictures", "extension", *MADE):
-        sys.modules.pop(name, None)
 
 
 def public_names() -> set[str]:
@@ -145,18 +123,16 @@ def test_the_picture_of_the_readme_has_the_figures_of_the_results(helper, theme)
     assert len(wanted["pairrank"][0]) == 7
 
 
-def test_every_picture_is_drawn_for_both_themes(helper, tmp_path):
+def test_every_picture_of_the_pages_can_be_drawn_for_both_themes(helper, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     pictures = helper("pictures")
-    asked = {
-        name
-        for page in PAGES
-        for name in re.findall(r"\.\. measured:: (\S+)", page.read_text("utf-8"))
-    }
-    assert asked == set(pictures.PICTURES)
-    for name in asked:
-        pictures.draw(name, tmp_path)
-    assert len(list(tmp_path.glob("*-dark.svg"))) == len(asked)
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert set(re.findall(r"\.\. measured:: (\S+)", text)) == set(pictures.PICTURES)
+    name = min(pictures.PICTURES)
+    pictures.draw(name, tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == [
+        f"{name}-dark.svg", f"{name}-light.svg"
+    ]  # fmt: skip
 
 
 def test_docstrings_become_plain_text_where_they_are_no_code(helper):
@@ -213,16 +189,12 @@ LOADS = [
 ]
 
 
-@pytest.mark.parametrize("load", LOADS)
-def test_a_page_that_asks_another_host_is_found(helper, load, tmp_path):
+def test_a_page_that_asks_another_host_is_found(helper, tmp_path):
     check = helper("check_site")
-    assert len(check.foreign_loads(load)) == 1
-    (tmp_path / "index.html").write_text(f"<html>{load}</html>", encoding="utf-8")
+    for load in LOADS:
+        assert len(check.foreign_loads(load)) == 1, load
+    (tmp_path / "index.html").write_text(f"<html>{LOADS[0]}</html>", encoding="utf-8")
     assert any("asks another host" in line for line in check.complaints(tmp_path))
-
-
-def test_links_to_other_hosts_and_own_files_are_allowed(helper):
-    check = helper("check_site")
     page = '<a href="https://example.org">x</a><script src="_static/a.js?digest=1"></script>'
     assert check.foreign_loads(page) == []
 

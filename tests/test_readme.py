@@ -85,6 +85,9 @@ def test_every_code_block_is_found():
     assert {block.language for block in BLOCKS} == {"python", "shell"}
     known = EXTRAS | PEERS | {"liblinear"}
     assert frozenset().union(*(block.needs for block in BLOCKS)) <= known
+    for name in PEERS:
+        block = next(block for block in BLOCKS if name in block.needs)
+        assert re.search(rf"^(import|from) {name}\b", block.text, re.MULTILINE)
 
 
 def output_of(block: Block, capsys: Any) -> str:
@@ -161,6 +164,10 @@ def folder(tmp_path, monkeypatch):
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_commands_run(page, folder):
+    if page.stem == "command_line":
+        assert {"train", "evaluate", "predict", "export", "report", "compare"} <= {
+            words[0] for words in commands_of(page)
+        }
     for words in commands_of(page):
         run(*words, stdin=Path("test.txt").read_bytes() if "-" in words else None)
     for words in commands_of(page):
@@ -189,14 +196,6 @@ def test_the_programs_that_a_user_comes_from_give_the_same_scores(folder):
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-6)
 
 
-def test_the_page_of_the_command_line_runs_every_kind_of_command(folder):
-    commands = commands_of(ROOT / "docs" / "guides" / "command_line.rst")
-    assert len(commands) >= 20
-    assert {"train", "evaluate", "predict", "export", "report", "compare"} <= {
-        words[0] for words in commands
-    }
-
-
 def test_other_commands_are_targets_and_extras_that_exist():
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -210,10 +209,3 @@ def test_other_commands_are_targets_and_extras_that_exist():
                 assert extra is None or extra[1] in project["optional-dependencies"], line
             else:
                 assert "pairrank" in words, f"{page}: {line}"
-
-
-def test_a_peer_library_is_named_as_it_is_imported():
-    for name in PEERS:
-        block = next(block for block in BLOCKS if name in block.needs)
-        assert re.search(rf"^(import|from) {name}\b", block.text, re.MULTILINE)
-        assert name not in EXTRAS

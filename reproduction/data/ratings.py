@@ -23,15 +23,8 @@ _Columns = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 class RatingsTable:
     """Ratings, sorted by user and item; create one with `build`.
 
-    Attributes
-    ----------
-    user_ids, item_ids : ndarray of shape (n_users,) and (n_items,)
-        The names, sorted.
-    start : int64 array of shape (n_users + 1,)
-        The ratings of user u are start[u] to start[u + 1].
-    item : int64 array of shape (n_ratings,)
-        Indices into `item_ids`, ascending within a user.
-    rating : float64 array of shape (n_ratings,)
+    Names of users and items are sorted. The ratings of user u are start[u] to start[u + 1]; `item`
+    has indices into `item_ids`, ascending within a user.
     """
 
     user_ids: NDArray[Any]

@@ -32,24 +32,13 @@ class DatasetNotFoundError(PairrankError, FileNotFoundError):
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """A data set in the registry.
+    """A data set in the registry; its name is also its folder under `data_home`.
 
-    Attributes
-    ----------
-    name : str
-        Also the folder under `data_home`.
-    title, description, source, licence, target : str
-        `description` says what a row is, and anything unusual; `source` is the place to get the set
-        from and whom to cite; `target` describes the labels.
-    n_rows, n_columns : int
-        Rows, and columns of X, as `load(name)` returns them without options.
-    files : mapping of str to str
-        SHA-256 of each file's content, after decompression of .gz files, which may also be there
-        uncompressed. Zip archives are not decompressed.
-    reader : str
-        A name in `loaders.READERS`.
-    settings : mapping
-        Arguments of the reader.
+    `description` says what a row is, and anything unusual; `source` is the place to get the set
+    from and whom to cite; `target` describes the labels. Rows and columns are those of X that
+    `load(name)` returns without options. `files` has the SHA-256 of each file's content, after
+    decompression of .gz files, which may also be there uncompressed; zip archives are not
+    decompressed. `reader` is a name in `loaders.READERS`, `settings` its arguments.
     """
 
     name: str
@@ -66,16 +55,7 @@ class DatasetRecord:
 
 
 class Dataset(NamedTuple):
-    """A loaded data set.
-
-    Attributes
-    ----------
-    X : ndarray or csr_array of shape (n_rows, n_features)
-    y : ndarray of float64, shape (n_rows,), or Pairs
-    qid : ndarray of shape (n_rows,) or None
-    feature_names : list of str or None
-    record : DatasetRecord
-    """
+    """A loaded data set: X dense or CSR, y in float64 or Pairs, and what else is known."""
 
     X: np.ndarray[Any, Any] | sparse.csr_array
     y: Any

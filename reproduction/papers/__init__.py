@@ -4,8 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from reproduction.store import read_records
-from reproduction.study import Study
+from reproduction.study import Study, read_records
 
 STUDIES = {
     name: f"reproduction.papers.{name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -15,7 +15,7 @@ from pairrank import ConvexHullRanker, RankSVM
 from pairrank.metrics import wmw_score
 from reproduction.data import load
 from reproduction.data.made import discretize
-from reproduction.protocols import ExplicitPairs, Rows, fit_quietly
+from reproduction.protocols import ExplicitPairs, Method, Rows, fit_quietly
 from reproduction.study import (
     ANY,
     STAR,
@@ -49,23 +49,6 @@ WARM_UP = 70
 """Rows of an untimed fit, before which libraries are loaded and functions compiled."""
 
 
-class Method(NamedTuple):
-    """A ranker of the figure.
-
-    Attributes
-    ----------
-    make : function of the strength to an estimator
-    grid : tuple of float
-        The strengths that are tried.
-    choose : function, optional
-        What stands in for `make` while the strength is chosen, because its optimum is the same.
-    """
-
-    make: Callable[[float], Any]
-    grid: tuple[float, ...] = GRID
-    choose: Callable[[float], Any] | None = None
-
-
 def gaussian_process(_: float) -> Any:
     """Return a Gaussian process on the labels; its parameters maximise the marginal likelihood."""
     kernel = ConstantKernel() * RBF() + WhiteKernel()
@@ -80,10 +63,10 @@ COSTS = tuple(10.0**power for power in range(-6, 3))
 METHODS: dict[str, Method] = {
     "SVM, explicit pairs": Method(ExplicitPairs, COSTS, _all_pairs),
     "Gaussian process": Method(gaussian_process, (1.0,)),
-    "hull, full": Method(lambda nu: ConvexHullRanker(nu, graph="full")),
-    "hull, chain": Method(lambda nu: ConvexHullRanker(nu, graph="chain")),
-    "hull, full, rbf": Method(lambda nu: ConvexHullRanker(nu, graph="full", kernel="rbf")),
-    "hull, chain, rbf": Method(lambda nu: ConvexHullRanker(nu, graph="chain", kernel="rbf")),
+    "hull, full": Method(lambda nu: ConvexHullRanker(nu, graph="full"), GRID),
+    "hull, chain": Method(lambda nu: ConvexHullRanker(nu, graph="chain"), GRID),
+    "hull, full, rbf": Method(lambda nu: ConvexHullRanker(nu, graph="full", kernel="rbf"), GRID),
+    "hull, chain, rbf": Method(lambda nu: ConvexHullRanker(nu, graph="chain", kernel="rbf"), GRID),
     "RankSVM (ours), all pairs": Method(_all_pairs, COSTS),
 }
 SVM, GP, FULL, CHAIN, FULL_RBF, CHAIN_RBF, OURS = METHODS

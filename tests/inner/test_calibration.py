@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,30 +48,13 @@ def test_all_pairs_are_the_preferences(problem):
     levels = Levels.build(
         y, qid, graph=graph, winner_weight=winner.astype(float), loser_weight=loser.astype(float)
     )
-    drawn = draw_pairs(levels, 10_000, np.random.default_rng(0))
-    found = {
-        (i, j): weight
-        for i, j, weight in zip(
-            drawn.winner.tolist(), drawn.loser.tolist(), drawn.weight.tolist(), strict=True
-        )
-        if weight
-    }
-    assert not drawn.is_sample
+    drawn, is_sample = draw_pairs(levels, 10_000, np.random.default_rng(0))
+    places = zip(drawn.i.tolist(), drawn.j.tolist(), strict=True)
+    weights = np.ones(drawn.n_pairs) if drawn.weight is None else drawn.weight
+    found = dict(zip(places, weights.tolist(), strict=True))
+    assert not is_sample
     assert found == listed(y, qid, graph, winner, loser)
     assert len(found) == levels.n_pairs
-
-
-def test_samples_are_uniform():
-    y, qid = np.array([0, 1, 2, 1, 0, 2, 2]), np.array([0, 0, 0, 1, 1, 1, 1])
-    levels = Levels.build(y, qid)
-    n_drawn = 200 * levels.n_pairs
-    few = Levels.build(np.repeat(y, 40), np.repeat(qid, 40))
-    drawn = draw_pairs(few, n_drawn, np.random.default_rng(0))
-    assert drawn.is_sample
-    counts = Counter(zip((drawn.winner // 40).tolist(), (drawn.loser // 40).tolist(), strict=True))
-    assert counts.keys() == listed(y, qid, "full", np.ones(7), np.ones(7)).keys()
-    # Binomial counts of mean 200: six standard deviations are less than 6 sqrt(200).
-    assert max(abs(count - 200) for count in counts.values()) < 6 * 200**0.5
 
 
 def by_definition(outcomes, probabilities, n_bins):

@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError
 from cli_rows import make_rows
 from cli_runs import IMPATIENT, PLAIN, invoke, misused, refused, run
 from pairrank import RankSVM
-from pairrank.cli import _progress, _rows, files, predict, train
+from pairrank.cli import _output, _rows, files, predict, train
 from pairrank.cli._columns import recalled
 from pairrank.cli._commands import _NOT_OFFERED, options_of
 from pairrank.cli._models import MODELS, flag_of
@@ -57,25 +57,26 @@ def test_preferences_are_built_once(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "pairs", "wanted"),
+    ("given", "pairs", "kept"),
     [
-        ({}, False, {"label": "l", "qid": "q", "winner_weight": "w"}),
-        ({"label": "m"}, False, {"label": "m", "qid": "q", "winner_weight": "w"}),
-        ({"qid": ""}, False, {"label": "l", "qid": "", "winner_weight": "w"}),
-        ({"time": "t", "event": "e"}, False, {"qid": "q", "time": "t", "event": "e"}),
-        ({}, True, {"qid": "q", "winner_weight": "w"}),
+        ([], False, ["label", "qid", "winner_weight"]),
+        (["label"], False, ["qid", "winner_weight"]),
+        (["qid"], False, ["label", "winner_weight"]),
+        (["time", "event"], False, ["qid"]),
+        ([], True, ["qid", "winner_weight"]),
     ],
 )
-def test_what_is_given_replaces_what_is_remembered(given, pairs, wanted):
-    asked = {"label": None, "qid": None, "winner_weight": None, "time": None, **given}
-    found = recalled(asked, {"label": "l", "qid": "q", "winner_weight": "w"}, pairs=pairs)
-    assert {role: column for role, column in found.items() if column is not None} == wanted
+def test_what_is_given_replaces_what_is_remembered(given, pairs, kept):
+    remembered = {"label": "l", "qid": "q", "winner_weight": "w"}
+    asked = {"format": "csv", **dict.fromkeys(given, "")}
+    found = recalled("rows.csv", asked, remembered, list(remembered), pairs=pairs)
+    assert found == {role: remembered[role] for role in kept}
 
 
 def test_weights_of_winners_replace_remembered_times():
-    asked = {"label": None, "time": None, "event": None, "winner_weight": "w"}
-    found = recalled(asked, {"time": "t", "event": "e", "qid": "q"}, pairs=False)
-    assert found == {**asked, "qid": "q"}
+    remembered = {"time": "t", "event": "e", "qid": "q"}
+    asked = {"format": "csv", "winner_weight": "w"}
+    assert recalled("rows.csv", asked, remembered, list(remembered)) == {"qid": "q"}
 
 
 def test_a_model_file_keeps_columns_and_refuses_damaged_ones(tmp_path):
@@ -118,8 +119,8 @@ def count_up(n):
 
 def test_the_line_says_when_functions_are_compiled(monkeypatch):
     counted = [2]
-    monkeypatch.setattr(_progress, "n_compiled", lambda: counted[0])
-    progress = _progress.Progress(quiet=True)
+    monkeypatch.setattr(_output, "n_compiled", lambda: counted[0])
+    progress = _output.Progress(quiet=True)
     assert "compiles" not in progress.text
     counted[0] = 3
     assert progress.text.endswith("(compiles for this machine, once)")

@@ -17,8 +17,8 @@ from export_readers import READERS, UNITS, linear_model, rounding_bound
 from pairrank import GreedyRankRLS, RankRLS, RankSVM
 from pairrank.datasets import make_queries
 from pairrank.export import export
+from pairrank.export.exporting import check_order
 from pairrank.export.formats import DOUBLE, FORMATS, MIXED, SINGLE
-from pairrank.export.order_check import check_order
 
 SCORES = st.integers(-3, 3).map(float)
 

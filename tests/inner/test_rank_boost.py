@@ -20,8 +20,7 @@ from pairrank.preferences import Levels
 from pairrank.rank_boost import binning
 from pairrank.rank_boost.binning import encode
 from pairrank.rank_boost.rankings import Columns
-from rank_boost_definition import pair_list
-from rank_boost_rounds import KINDS, N_ROUNDS, assert_rounds, features
+from rank_boost_definition import KINDS, N_ROUNDS, assert_rounds, features, pair_list
 from strategies import problems_with_roles
 from sum_table import levels_of, scale_of_rows
 
@@ -147,15 +146,6 @@ def test_missing_values_take_one_of_256_codes():
     assert (codes.codes.dtype, codes.n_values[0], codes.codes[0, 0]) == (np.uint8, 255, 255)
     exact = binning.encode(X, None, None)
     assert (exact.codes.dtype, exact.n_values[0]) == (np.uint16, 999)
-
-
-def test_bins_of_sparse_rows_count_their_zeros():
-    X = np.concatenate([np.zeros(900), np.arange(1.0, 101.0)])[:, np.newaxis]
-    dense = binning.encode(X, None, 10)
-    other = binning.encode(sparse.csr_array(X), None, 10)
-    np.testing.assert_array_equal(dense.cuts, other.cuts)
-    np.testing.assert_array_equal(dense.of_feature(0), other.of_feature(0))
-    assert dense.cuts.tolist() == [0.5]
 
 
 @pytest.mark.parametrize("most_exact", [16, 1000])

@@ -13,10 +13,10 @@ import pytest
 from scipy import optimize, sparse
 
 from block_sources import cut
-from hinge_definition import hinge_by_clarabel
 from loss_table import pairs_of
 from pairrank import OrderGraph, Pairs, PairwiseRanker, RankNCG, RankSVM
 from pairrank.losses import as_loss
+from programs import hinge_by_clarabel
 from strategies import Problem
 
 pytestmark = pytest.mark.numeric

@@ -7,7 +7,7 @@ import pytest
 
 from pairrank.exceptions import FileFormatError
 from reproduction.runner import missing, run, run_cell
-from reproduction.store import read_records
+from reproduction.study import read_records
 from reproduction_cells import absent, allocate, cell, crash, fail, one_study, sleep
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magnitude_definition import Comparisons, tube_by_clarabel
 from objectives import Plain
 from pairrank._protocols import Status
 from pairrank.solvers.bundle import Bundle, CuttingPlanes, minimum_on_simplex
+from programs import Comparisons, tube_by_clarabel
 
 pytestmark = pytest.mark.numeric
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from pairrank import RankBoost, RankNCG, RankSVM
 from pairrank.metrics import pairwise_accuracy
 from reproduction.data.made import discretize, make_utility
+from reproduction.protocols import Method
 from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 N_TEST, N_REPEATS = 2000, 10
@@ -19,13 +20,6 @@ SVM, HINGE, NCG, BOOST = "RankSVM", "RankSVM, hinge", "RankNCG", "RankBoost"
 RIDGE, LOGISTIC = "ridge", "logistic regression"
 KERNEL_SVM, KERNEL_RIDGE = "RankSVM, rbf kernel", "kernel ridge, rbf"
 COSTS, PENALTIES = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0), (1e-2, 0.1, 1.0, 10.0, 100.0, 1e3)
-
-
-class Method(NamedTuple):
-    """A model by its strength, and the strengths to choose from."""
-
-    make: Callable[[Any], Any]
-    grid: tuple[float, ...]
 
 
 METHODS = {

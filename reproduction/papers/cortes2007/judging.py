@@ -24,15 +24,7 @@ GENERATED = "generated"
 
 
 class Method(NamedTuple):
-    """A method of the tables.
-
-    Attributes
-    ----------
-    make : function of parameters to an estimator
-    cost : str
-        The metric by which its parameters are chosen.
-    grid : mapping of names to values
-    """
+    """A method of the tables: an estimator by its parameters, and the metric that chooses them."""
 
     make: Callable[..., Any]
     cost: str

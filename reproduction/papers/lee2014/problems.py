@@ -29,13 +29,8 @@ HELD = 0.2
 class Shape(NamedTuple):
     """A line of Table 2 or 8.
 
-    Attributes
-    ----------
-    rows, features, levels, queries, pairs : int
-    ratio : float
-        The mean of k_q / l_q; 1: no two rows of a query have the same level.
-    nonzeros : float, optional
-        The mean number of entries per row; None: dense.
+    `ratio` is the mean of k_q / l_q (1: no two rows of a query have the same level), `nonzeros` the
+    mean number of entries per row (None: dense).
     """
 
     rows: int

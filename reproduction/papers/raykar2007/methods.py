@@ -33,13 +33,7 @@ QUADRATIC: dict[str, Any] = {"kernel": Kernel("poly", degree=2, gamma=1.0, coef0
 
 
 class Method(NamedTuple):
-    """How a method is made from its chosen parameter, and how that is chosen.
-
-    Attributes
-    ----------
-    make : function of the parameter to an estimator
-    choose : function of (X, y, seed) to the parameter; None if there is nothing to choose
-    """
+    """How a method is made from its parameter, and how (X, y, seed) choose that, if anything."""
 
     make: Callable[[float], Any]
     choose: Callable[[Any, Any, int], float] | None = None

@@ -8,10 +8,12 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import flag_of
@@ -27,19 +29,11 @@ if TYPE_CHECKING:
 REMEMBERED = (*ROW_COLUMNS, "time", "event")
 """The roles whose columns a model file remembers."""
 
-JUDGING = tuple(role for role in REMEMBERED if role != "docid")
-"""The roles among them that measuring a model needs."""
-
 _TARGETS = ("label", "time", "event")
 """Roles that say what is preferred to what; comparisons replace them."""
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _IDENTIFIER = re.compile(r"(.*[_\-. ])?(id|docno)|(q|query|doc|item|user)id", re.IGNORECASE)
-
-
-def has_names(source: str, columns: Columns) -> bool:
-    """Whether the columns of a data file have names: those of svmlight text have none."""
-    return format_of(source, columns["format"]) != "svmlight"
 
 
 def with_format(source: str, columns: Columns) -> Columns:
@@ -48,20 +42,34 @@ def with_format(source: str, columns: Columns) -> Columns:
     return {**columns, "format": "parquet" if is_folder else format_of(source, columns["format"])}
 
 
+def has_names(source: str, columns: Columns) -> bool:
+    """Whether the columns of a data file have names: those of svmlight text have none."""
+    return bool(with_format(source, columns)["format"] != "svmlight")
+
+
 def to_remember(source: str, columns: Columns) -> dict[str, str]:
     """Return the columns by role that a model file remembers of its training rows."""
-    if not has_names(source, with_format(source, columns)):
+    if not has_names(source, columns):
         return {}
     found = {role: columns[role] for role in REMEMBERED if columns[role]}
     return found if "time" in found else {"label": "label", **found}
 
 
-def recalled(columns: Columns, remembered: Mapping[str, str], *, pairs: bool) -> Columns:
-    """Return the options of columns; a model file gives those that are left out.
+def recalled(
+    source: str,
+    columns: Columns,
+    remembered: Mapping[str, str],
+    roles: Collection[str],
+    *,
+    pairs: bool = False,
+) -> dict[str, str]:
+    """Return the remembered columns of some roles that no option replaces.
 
     An option of the target, `label` or `time` and `event`, replaces a remembered one of either
     kind; comparisons need none.
     """
+    if not remembered or not has_names(source, columns):
+        return {}
     given = {role for role in REMEMBERED if columns.get(role) is not None}
     replaced = set(given)
     if pairs or not given.isdisjoint(_TARGETS):
@@ -70,36 +78,30 @@ def recalled(columns: Columns, remembered: Mapping[str, str], *, pairs: bool) ->
         replaced.add("winner_weight")
     if "winner_weight" in given:
         replaced.update(("time", "event"))
-    return {**columns, **{role: remembered[role] for role in remembered if role not in replaced}}
+    return {role: remembered[role] for role in remembered if role in roles and role not in replaced}
 
 
 @contextmanager
-def with_origin(asked: Columns, given: Columns) -> Iterator[None]:
-    """Have errors about an unknown column say for which role the model file names it."""
+def explained(columns: Columns, remembered: Mapping[str, str]) -> Iterator[None]:
+    """Have errors about an unknown column say how to name it.
+
+    `columns` are those given by options, and `remembered` those that a model file gives.
+    """
     try:
         yield
     except FileFormatError as error:
-        for role in REMEMBERED:
-            column = asked.get(role)
-            if column and column != given.get(role) and f"no column {column!r}" in str(error):
-                flag = flag_of(role)
-                none = "" if role in _TARGETS else f", or none with {flag} ''"
-                raise FileFormatError(
-                    f"{error}; the model file remembers {flag} {column}: name another column with "
-                    f"{flag}{none}"
-                ) from None
+        for role, column in {"label": "label", **remembered}.items():
+            flag = flag_of(role)
+            if columns[role] is not None or f"no column {column!r}" not in str(error):
+                continue
+            if role not in remembered:
+                raise FileFormatError(f"{error}; name the column of labels with {flag}") from None
+            none = "" if role in _TARGETS else f", or none with {flag} ''"
+            raise FileFormatError(
+                f"{error}; the model file remembers {flag} {column}: name another column with "
+                f"{flag}{none}"
+            ) from None
         raise
-
-
-@contextmanager
-def with_label(columns: Columns) -> Iterator[None]:
-    """Have errors about a file without a column `label` say what to do if none was named."""
-    try:
-        yield
-    except FileFormatError as error:
-        if columns["label"] is not None or "no column 'label'" not in str(error):
-            raise
-        raise FileFormatError(f"{error}; name the column of labels with --label") from None
 
 
 def how_to_name_queries(source: str, columns: Columns) -> str:
@@ -109,10 +111,13 @@ def how_to_name_queries(source: str, columns: Columns) -> str:
     return "write qid:NUMBER after each label, or name the file of their sizes with --query-sizes"
 
 
-def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, Any]:
+def arguments_of(
+    source: str, columns: Columns, *, features: Sequence[str] | None = None, docids: bool = False
+) -> dict[str, Any]:
     """Return arguments of `read_rows` for options of columns, `time` and `event` among them.
 
-    An empty name means no column. With `docids`, document identifiers must be there.
+    An empty name means no column. With `features` columns to drop are not read anyway; with
+    `docids` document identifiers must be there.
     """
     options = {name: None if value == "" else value for name, value in columns.items()}
     if columns["label"] is None:
@@ -121,7 +126,8 @@ def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, An
         options["docid"] = "docid" if docids else None
     elif docids and not options["docid"]:
         raise UsageError("document identifiers are needed: name their column with --docid.")
-    return options
+    options["drop"] = [] if features else split_names(columns["drop"])
+    return options | {"dtype": np.dtype(columns["dtype"])}
 
 
 def read_as_labels(columns: dict[str, Any], pairs: str | None) -> bool:
@@ -176,16 +182,12 @@ def check_features(names: Sequence[str]) -> None:
     identifiers = [name for name in names if _IDENTIFIER.fullmatch(_HUMP.sub("_", name))]
     if identifiers:
         first = identifiers[0]
-        flag = next((f"{flag_of(role)} {first} or " for role in _roles_like(first)), "")
+        starts = {"q": "qid", "doc": "docid"}
+        role = next((starts[each] for each in starts if first.lower().startswith(each)), None)
+        flag = "" if role is None else f"{flag_of(role)} {first} or "
         warnings.warn(
             f"{listed(identifiers)}: a feature now, though its name is that of an identifier; "
             f"unless it is a feature, pass {flag}--drop {','.join(identifiers[:3])}",
             PairrankWarning,
             stacklevel=2,
         )
-
-
-def _roles_like(name: str) -> list[str]:
-    """Return the role of identifiers that a name is like, if there is one."""
-    starts = {"q": "qid", "doc": "docid"}
-    return [role for start, role in starts.items() if name.lower().startswith(start)]

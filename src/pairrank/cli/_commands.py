@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 from typer.core import TyperCommand
 
+from pairrank._docstrings import parameters_of
 from pairrank.cli._errors import UsageError
-from pairrank.cli._models import MODELS, Model, flag_of, settings_of
+from pairrank.cli._models import MODELS, RATINGS, Model, flag_of, settings_of
 from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
 from pairrank.losses import LOSSES
 
@@ -34,15 +36,16 @@ _PANELS = {
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
     **dict.fromkeys(("solver__learning_rate", "solver__eta0"), "Solver"),
+    **dict.fromkeys(("scale", "anchor", "level"), "Output"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""
 
 
-def spread(function: Callable[..., Any], model: str | None = None) -> Callable[..., Any]:
+def spread(function: Callable[..., Any], model: Model | None = None) -> Callable[..., Any]:
     """Return a command's function with one option per parameter.
 
-    `columns` becomes the options of COLUMNS, and `**params` those of a model in MODELS. A
-    parameter of the function itself replaces the option of COLUMNS of the same name.
+    `columns` becomes the options of COLUMNS, and `**params` those of a model. A parameter of the
+    function itself replaces the option of COLUMNS of the same name.
     """
     own = inspect.signature(function, eval_str=True).parameters
     columns = [each for each in COLUMNS if "columns" in own and each.name not in own]
@@ -52,7 +55,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
         if name != "columns" and each.kind is not each.VAR_KEYWORD
     ]
     if model is not None:
-        shown += options_of(MODELS[model])
+        shown += options_of(model)
 
     def run(**given: Any) -> Any:
         if "columns" in own:
@@ -70,7 +73,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
 
 
 class ModelCommand(TyperCommand):
-    """A command with the options of the model in --model."""
+    """A command with the options of the model in --model, or of ratings."""
 
     def make_context(
         self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
@@ -78,43 +81,34 @@ class ModelCommand(TyperCommand):
         """Parse the arguments with the model's own options."""
         callback: Any = self.callback
         function = callback.function
-        default = inspect.signature(function).parameters["model"].default
-        name = _last_of("--model", args) or str(default)
-        if name not in MODELS:
+        choice = inspect.signature(function).parameters.get("model")
+        flag = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        flag.add_argument("--model", nargs="?")
+        name = "" if choice is None else flag.parse_known_args(args)[0].model or choice.default
+        model = RATINGS if choice is None else MODELS.get(name)
+        if model is None:
             return super().make_context(info_name, ["--model", name, *args], parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command()(spread(function, name))
+        app.command()(spread(function, model))
         command = typer.main.get_command(app)
         try:
             return command.make_context(info_name, args, parent, **extra)
         except UsageError as error:
-            if not hasattr(error, "possibilities"):
+            if model is RATINGS or not hasattr(error, "possibilities"):
                 raise
             raise UsageError(_unknown(error, name), error.ctx) from None
-
-
-def _last_of(flag: str, args: list[str]) -> str | None:
-    """Return the last value of an option among the arguments."""
-    value = None
-    for place, word in enumerate(args):
-        if word == flag and place + 1 < len(args):
-            value = args[place + 1]
-        elif word.startswith(f"{flag}="):
-            value = word.partition("=")[2]
-    return value
 
 
 def _unknown(error: Any, model: str) -> str:
     """Return the message for an option that a model does not have."""
     flag = error.option_name
-    strengths = {flag_of(each.strength) for each in MODELS.values()}
+    if flag in {flag_of(each.strength) for each in MODELS.values()}:
+        return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."
     known = [
         name
         for name, each in MODELS.items()
         if each.is_installed and flag in {flag_of(other.name) for other in options_of(each)}
     ]
-    if flag in strengths:
-        return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."
     if known and model not in known:
         return f"Model {model} has no option {flag}; it is an option of {', '.join(known)}."
     return str(error.format_message())
@@ -138,9 +132,8 @@ def options_of(model: Model) -> tuple[inspect.Parameter, ...]:
         else:
             text += f" [default: {given.default}]"
         panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
-        shown = option(panel, escape(text), flag_of(name), **reading)
         kind: Any = bool | None if hint is bool else Any
-        found.append(parameter(name, Annotated[kind, shown], None))
+        found.append(parameter(name, kind, option(panel, escape(text), flag_of(name), **reading)))
     return tuple(found)
 
 
@@ -148,32 +141,25 @@ def _parameters_of(
     kind: Any, prefix: str = ""
 ) -> Iterator[tuple[str, Any, inspect.Parameter, str]]:
     """Yield the names, types and descriptions of a constructor's parameters."""
-    hints = typing.get_type_hints(kind.__init__)
-    texts = dict(_described(inspect.getdoc(kind) or ""))
+    hints, texts = typing.get_type_hints(kind.__init__), parameters_of(kind)
     for name, given in inspect.signature(kind).parameters.items():
-        yield prefix + name, hints[name], given, texts.get(name, "")
+        text = " ".join(texts.get(name, "").partition("\n")[2].split())
+        sentence = re.sub(r"``?|\\", "", re.split(r"(?<=\.)\s", text)[0])
+        yield prefix + name, hints[name], given, sentence
         if (settings := settings_of(hints[name])) is not None:
             yield from _parameters_of(settings, f"{name}__")
 
 
 def _parser_of(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
     """Return an option's parser and metavar; None if text cannot give the parameter."""
-    if name == "graph":
-        return GRAPH
+    if name in _READERS:
+        return _READERS[name]
     if hint is bool:
         return {}
-    if name == "kernel":
-        return {"parser": _read_kernel, "metavar": "|".join(_OF_A_KERNEL)}
-    if name == "random_state":
-        hint = int
-    parts = typing.get_args(hint) if typing.get_origin(hint) is not typing.Literal else (hint,)
-    parts = parts or (hint,)
-    words = [
-        word
-        for part in parts
-        if typing.get_origin(part) is typing.Literal
-        for word in typing.get_args(part)
-    ]
+    is_union = typing.get_origin(hint) not in (None, typing.Literal)
+    parts = typing.get_args(hint) if is_union else (int if name == "random_state" else hint,)
+    literals = (part for part in parts if typing.get_origin(part) is typing.Literal)
+    words = [word for part in literals for word in typing.get_args(part)]
     number = next((part for part in (float, int) if part in parts), None)
     if name == "loss":
         words = words or list(LOSSES)
@@ -197,13 +183,20 @@ def _read_kernel(name: Any) -> Any:
     return name
 
 
-def _described(docstring: str) -> Iterator[tuple[str, str]]:
-    """Yield each parameter of a numpydoc docstring with the first sentence about it."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n|\Z)", docstring, re.DOTALL | re.MULTILINE)
-    entries = re.findall(r"^(\w+) :.*\n((?: +.*\n?)+)", section[1] if section else "", re.MULTILINE)
-    for name, text in entries:
-        sentence = re.split(r"(?<=\.)\s", " ".join(text.split()))[0]
-        yield name, re.sub(r"``?|\\", "", sentence)
+def _read_anchor(text: Any) -> Any:
+    name, _, value = str(text).rpartition("=")
+    try:
+        return {name.strip(): float(value)} if name else float(value)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not NUMBER or NAME=NUMBER.") from None
+
+
+_READERS: dict[str, dict[str, Any]] = {
+    "graph": GRAPH,
+    "kernel": {"parser": _read_kernel, "metavar": "|".join(_OF_A_KERNEL)},
+    "anchor": {"parser": _read_anchor, "metavar": "NUMBER|NAME=NUMBER"},
+}
+"""Parsers of parameters whose types do not tell how text is read."""
 
 
 def _panel_index(shown: inspect.Parameter) -> int:

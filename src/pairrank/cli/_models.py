@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import typing
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -65,9 +67,13 @@ MODELS: dict[str, Model] = {
 }
 """Name at the command line -> model."""
 
+RATINGS = Model("BradleyTerry", "alpha", grid="")
+"""The model of pairrank ratings."""
+
 _FLAGS = {
     "C": "-C",
     "random_state": "--seed",
+    "n_resamples": "--resamples",
     "n_components": "--components",
     "method": "--kernel-features",
 }
@@ -129,26 +135,42 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     if any(param.startswith("solver__") for param in nested):
         ranker.set_params(solver=SGD())
     ranker.set_params(**nested)
-    try:
+    with wrong_usage(ranker.get_params()):
         ranker._check_parameters()
         ranker._seed()
-    except PairrankError as error:
-        raise UsageError(f"{in_flags(str(error), ranker.get_params())}.") from None
     return ranker
 
 
-def in_flags(message: str, params: dict[str, Any]) -> str:
+@contextmanager
+def wrong_usage(params: Iterable[str] = (), kind: Any = UsageError) -> Iterator[None]:
+    """Have errors about arguments end the command as wrong usage, with parameters as options."""
+    try:
+        yield
+    except PairrankError as error:
+        raise kind(f"{in_flags(str(error), params)}.") from None
+
+
+@contextmanager
+def naming_options(params: Iterable[str]) -> Iterator[None]:
+    """Have errors name an estimator's parameters as options."""
+    try:
+        yield
+    except PairrankError as error:
+        raise type(error)(in_flags(str(error), params)) from None
+
+
+def in_flags(message: str, params: Iterable[str]) -> str:
     """Return an estimator's message with its parameters named as options.
 
     Examples
     --------
-    >>> in_flags('C must be above 0, or use loss="hinge"', {"C": 0.0, "loss": "x"})
+    >>> in_flags('C must be above 0, or use loss="hinge"', ["C", "loss"])
     '-C must be above 0, or use --loss hinge'
-    >>> in_flags("too large: set alpha (such as alpha=0.1)", {"alpha": 0.0})
+    >>> in_flags("too large: set alpha (such as alpha=0.1)", ["alpha"])
     'too large: set --alpha (such as --alpha 0.1)'
-    >>> in_flags("degree=4 is for poly", {"degree": 4})
+    >>> in_flags("degree=4 is for poly", ["degree"])
     '--degree 4 is for poly'
-    >>> in_flags("kernel='rbf' is exact: leave kernel=None", {"kernel": "rbf"})
+    >>> in_flags("kernel='rbf' is exact: leave kernel=None", ["kernel"])
     '--kernel rbf is exact: leave out --kernel'
     """
     for param in params:

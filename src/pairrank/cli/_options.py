@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated, Any
 
+import numpy as np
 import typer
-from rich.markup import escape
 
-from pairrank.cli._graphs import read_graph
+from pairrank.cli._models import wrong_usage
 from pairrank.exceptions import PairrankError
 from pairrank.io.rows import ROW_COLUMNS
 from pairrank.metrics._names import metric_named, metric_names
+from pairrank.preferences import Graph, OrderGraph
 
 PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
 """The groups of options in help, in this order."""
@@ -21,33 +24,30 @@ PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
 
 def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any], Any]:
     """Return a parser of an option's text, which is one of some words or a number."""
+    names: dict[Any, str] = {None: "", float: "a number", int: "a whole number"}
+    kinds = names[number]
+    kinds += " or " * bool(kinds and words)
+    kinds += f"one of {', '.join(map(str, words))}" * bool(words)
 
     def read(text: Any) -> Any:
         for word in words:
             if str(word) == str(text):
                 return word
-        try:
+        with contextlib.suppress(ValueError):
             if number is not None:
                 return number(text)
-        except ValueError:
-            pass
-        whole = "whole " * (number is int)
-        kind = "" if number is None else f"a {whole}number{' or ' * bool(words)}"
-        listed = "" if not words else f"one of {', '.join(map(str, words))}"
-        raise typer.BadParameter(f"{text!r} is not {kind}{listed}.")
+        raise typer.BadParameter(f"{text!r} is not {kinds}.")
 
     return read
 
 
 def choice(*words: str) -> dict[str, Any]:
     """Return the arguments of an option that takes one of some words."""
-    return {
-        "parser": reader(words),
-        "metavar": "|".join(words),
-        "autocompletion": lambda incomplete: [
-            each for each in words if each.startswith(incomplete)
-        ],
-    }
+
+    def complete(incomplete: str) -> list[str]:
+        return [each for each in words if each.startswith(incomplete)]
+
+    return {"parser": reader(words), "metavar": "|".join(words), "autocompletion": complete}
 
 
 def option(panel: str, help: str, *flags: str, **more: Any) -> Any:
@@ -60,67 +60,56 @@ def output(help: str, metavar: str) -> Any:
     return option("Output", help, "--output", "-o", metavar=metavar)
 
 
-def parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    """Return a parameter by keyword."""
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
+def column(help: str) -> Any:
+    """Return an option that names a column."""
+    return option("Data", help, metavar="COLUMN")
 
 
-def _column(holds: str, default: str = "") -> Any:
-    text = f"CSV, Parquet: the column of {holds}.{default}"
-    return option("Data", escape(text), metavar="COLUMN")
+def parameter(name: str, kind: Any, shown: Any, default: Any = None) -> inspect.Parameter:
+    """Return the parameter by keyword of an option."""
+    by_keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, by_keyword, default=default, annotation=Annotated[kind, shown])
 
 
 Columns = dict[str, Any]
 """The values of COLUMNS: arguments of `read_rows`. A command's parameter `columns` holds them."""
 
-FORMAT = choice("auto", "svmlight", "csv", "parquet")
-_DROP = option(
-    "Data", "CSV, Parquet: columns that are not features, A,B; may be repeated.", metavar="COLUMN"
-)
-_DROP_TEXT = option("Data", "CSV, Parquet: columns of text are not features.", "--drop-text")
-_QUERY_SIZES = option(
-    "Data",
+_HOLDS = {role: f"{each.holds}." for role, each in ROW_COLUMNS.items()}
+_HOLDS["label"] += r" \[default: label]"
+_HOLDS |= {"time": "times, which may be censored.", "event": "events: 1 observed, 0 censored."}
+_QUERY_SIZES = (
     "Rows per query, one number per line, if DATA has no queries; if left out, the file DATA.query "
-    "or DATA.group, if there is one.",
-    metavar="FILE",
+    "or DATA.group, if there is one."
 )
-_FORMAT = option("Data", "The data's format; auto: by the file's name.", **FORMAT)
+_DROP = "CSV, Parquet: columns that are not features, A,B; may be repeated."
+_DROP_TEXT = "CSV, Parquet: columns of text are not features."
+_FORMAT = option(
+    "Data",
+    "The data's format; auto: by the file's name.",
+    **choice("auto", "svmlight", "csv", "parquet"),
+)
 _DTYPE = option("Data", "The features' precision in memory.", **choice("float32", "float64"))
 COLUMNS = (
     *(
-        parameter(
-            role,
-            Annotated[
-                str | None, _column(column.holds, " [default: label]" if role == "label" else "")
-            ],
-            None,
-        )
-        for role, column in ROW_COLUMNS.items()
+        parameter(role, str | None, column(f"CSV, Parquet: the column of {holds}"))
+        for role, holds in _HOLDS.items()
     ),
-    parameter("time", Annotated[str | None, _column("times, which may be censored")], None),
-    parameter("event", Annotated[str | None, _column("events: 1 observed, 0 censored")], None),
-    parameter("drop", Annotated[list[str] | None, _DROP], None),
-    parameter("drop_text", Annotated[bool, _DROP_TEXT], False),
-    parameter("query_sizes", Annotated[str | None, _QUERY_SIZES], None),
-    parameter("format", Annotated[str, _FORMAT], "auto"),
-    parameter("dtype", Annotated[str, _DTYPE], "float64"),
+    parameter("drop", list[str] | None, column(_DROP)),
+    parameter("drop_text", bool, option("Data", _DROP_TEXT, "--drop-text"), False),
+    parameter("query_sizes", str | None, option("Data", _QUERY_SIZES, metavar="FILE")),
+    parameter("format", str, _FORMAT, "auto"),
+    parameter("dtype", str, _DTYPE, "float64"),
 )
 """The options for the format of a data file and the names of its columns."""
 
-Unlabelled = Annotated[
-    str | None, option("Data", "CSV, Parquet: a label's column, ignored.", metavar="COLUMN")
-]
+Unlabelled = Annotated[str | None, column("CSV, Parquet: a label's column, ignored.")]
 
 
 def _check_metric(names: Any) -> Any:
     """Check that an option's value is the name of a metric, or a list of them."""
-    try:
+    with wrong_usage(kind=typer.BadParameter):
         for name in [names] if isinstance(names, str) else names or ():
             metric_named(name)
-    except PairrankError as error:
-        raise typer.BadParameter(f"{error}.") from None
     return names
 
 
@@ -128,6 +117,78 @@ METRIC: dict[str, Any] = {"metavar": "NAME", "callback": _check_metric}
 """The arguments of an option that names metrics."""
 
 METRIC_NAMES = metric_names()
+
+Metrics = Annotated[
+    list[str] | None,
+    option(
+        "Validation",
+        "A metric; may be repeated, the first one sorts; if left out, those that suit the labels. "
+        f"One of {METRIC_NAMES}; options after a colon: rbp:persistence=0.9.",
+        **METRIC,
+    ),
+]
+Against = Annotated[
+    str | None,
+    option("Validation", "Another model, beside which the first one is shown.", metavar="MODEL"),
+]
+PerQuery = Annotated[
+    str | None,
+    option(
+        "Output", "Write the metrics of each query, one row each: .csv, .parquet.", metavar="FILE"
+    ),
+]
+
+
+def read_graph(text: Any) -> Graph:
+    """Return the graph of an option's value, labels of edges as text without blanks around them.
+
+    Examples
+    --------
+    >>> read_graph("low<fair<high,bad<high")
+    OrderGraph([('low', 'fair'), ('fair', 'high'), ('bad', 'high')])
+    """
+    if isinstance(text, OrderGraph) or text in ("full", "chain"):
+        return text
+    chains = [[end.strip() for end in chain.split("<")] for chain in text.split(",")]
+    if not all(len(chain) > 1 and all(chain) for chain in chains):
+        raise typer.BadParameter(
+            f"{text!r} is neither full nor chain nor edges between labels, such as "
+            "'low<fair<high,bad<high'."
+        )
+    with wrong_usage(kind=typer.BadParameter):
+        return OrderGraph(edge for chain in chains for edge in pairwise(chain))
+
+
+def graph_of(graph: Any, labels: Any) -> Graph:
+    """Return a graph whose edges name labels of the data's kind, numbers or text.
+
+    Examples
+    --------
+    >>> graph_of(read_graph("0<1<2,0<5"), np.array([0.0, 1.0]))
+    OrderGraph([(0.0, 1.0), (1.0, 2.0), (0.0, 5.0)])
+    """
+    if labels is None:
+        raise PairrankError("the rows have no labels: name their column with --label")
+    is_text = np.asarray(labels).dtype.kind not in "biuf"
+    if is_text and not isinstance(graph, OrderGraph):
+        some = " and ".join(repr(str(label)) for label in np.unique(labels)[:2])
+        raise PairrankError(
+            f"the labels are text, such as {some}, which has no order: give their order with "
+            "--graph 'low<high,...', or use labels that are numbers"
+        )
+    if is_text or not isinstance(graph, OrderGraph):
+        return graph
+    return OrderGraph((_as_number(low), _as_number(high)) for low, high in graph.edges)
+
+
+def _as_number(end: Any) -> float:
+    try:
+        return float(end)
+    except ValueError:
+        raise PairrankError(
+            f"--graph names the label {end!r}, but the labels are numbers: name edges as 0<1"
+        ) from None
+
 
 Data = Annotated[
     str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,20 +13,20 @@ import numpy as np
 
 from pairrank._validation import ALIGNED
 from pairrank.cli._columns import (
+    REMEMBERED,
     arguments_of,
     check_features,
+    explained,
     has_names,
     read_as_labels,
-    split_names,
+    recalled,
     with_format,
-    with_label,
     with_targets,
 )
 from pairrank.cli._errors import UsageError, named
-from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
-from pairrank.cli._options import Columns
-from pairrank.cli._progress import Progress
+from pairrank.cli._options import Columns, graph_of
+from pairrank.cli._output import Progress
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io import Rows, read_pairs, read_rows
 from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes, refuse_read_only
@@ -38,46 +38,57 @@ _IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
 _NAMED = " Then name the columns of queries and documents, if any: --qid qid --docid docid."
 
+JUDGING = tuple(role for role in REMEMBERED if role != "docid")
+"""The remembered roles that measuring a model needs."""
 
-class Streaming(NamedTuple):
-    """The options of rows that are read block by block."""
 
-    stream: bool = False
-    memory_limit: float | None = None
+class Wanted(NamedTuple):
+    """What is known of rows before they are read, from a model or from its training rows.
+
+    `n_features` and `features` are the number and the names of the features: only the named columns
+    of CSV and Parquet are read; () reads none. `zero_based` says whether svmlight text counts
+    features from 0, and `columns` are the remembered columns by role.
+    """
+
+    n_features: int | None = None
+    features: Sequence[str] | None = None
+    zero_based: bool | None = None
+    columns: Mapping[str, str] = {}
+
+
+UNKNOWN = Wanted()
 
 
 def load_rows(
     source: str,
     columns: Columns,
+    wanted: Wanted = UNKNOWN,
     *,
-    n_features: int | None = None,
-    features: Sequence[str] | None = None,
+    roles: Collection[str] = JUDGING,
     pairs: str | None = None,
-    zero_based: bool | None = None,
     docids: bool = False,
     quiet: bool = False,
 ) -> Rows:
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
-    `n_features` and `features` are the number and the names of a model's features: only the named
-    columns of CSV and Parquet are read; () reads no features. `zero_based` says whether its
-    svmlight text counted features from 0. `pairs` is a file of comparisons of the rows; labels are
-    then ignored. With `docids` every row must have a document identifier. The progress is shown on
-    a terminal, unless `quiet`.
+    Columns that no option names are the remembered ones of `roles`. `pairs` is a file of
+    comparisons of the rows; labels are then ignored. With `docids` every row must have a document
+    identifier. The progress is shown on a terminal, unless `quiet`.
     """
     check_files(source, pairs, columns["query_sizes"])
-    options = arguments_of(source, columns, docids=docids)
+    remembered = recalled(source, columns, wanted.columns, roles, pairs=pairs is not None)
+    options = arguments_of(source, columns | remembered, features=wanted.features, docids=docids)
     is_censored = read_as_labels(options, pairs)
     if pairs is not None:
         options |= {"label": None, "ignore": [options["label"]] if options["label"] else []}
-    options["drop"] = () if features else split_names(columns["drop"])
-    options["zero_based"] = "auto" if zero_based is None else zero_based
-    options["dtype"] = np.dtype(columns["dtype"])
-    with Progress(f"reading {name_of(source)}", quiet=quiet) as line, with_label(columns):
+    options["zero_based"] = "auto" if wanted.zero_based is None else wanted.zero_based
+    options |= {"n_features": wanted.n_features, "features": wanted.features}
+    with Progress(f"reading {name_of(source)}", quiet=quiet) as line:
         options["callback"] = line.read if line.is_shown else None
-        rows = read_rows(source, features=features, n_features=n_features, **options)
+        with explained(columns, remembered):
+            rows = read_rows(source, **options)
     with named(source):
-        if features is None:
+        if wanted.features is None:
             check_features(rows.feature_names or ())
         for name, part in rows.layout.items():
             ALIGNED[name](part, rows.X.shape[0])
@@ -93,26 +104,27 @@ def stream_rows(
     columns: Columns,
     memory_limit: float | None,
     line: Progress,
-    *,
-    features: Sequence[str] | None = None,
+    wanted: Wanted = UNKNOWN,
+    roles: Collection[str] = JUDGING,
 ) -> Any:
-    """Return the rows of Parquet files as RowBlocks; the options are those of `load_rows`."""
+    """Return the rows of Parquet files as RowBlocks; the arguments are those of `load_rows`."""
     from pairrank.blocks import RowBlocks
 
-    given = arguments_of(source, with_format(source, columns), docids=False)
-    documents = [given["docid"]] if given["docid"] else []
+    columns = with_format(source, columns)
+    remembered = recalled(source, columns, wanted.columns, roles)
+    given = arguments_of(source, columns | remembered, features=wanted.features)
+    if wanted.features is None and given["docid"]:
+        given["drop"].append(given["docid"])
+    given["dtype"] = None if columns["dtype"] == "float64" else given["dtype"]
     limit: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
-    with with_label(columns):
+    with explained(columns, remembered):
         blocks = RowBlocks.from_parquet(
             source,
-            **{role: given[role] for role in IN_BLOCKS},
-            features=features,
-            drop=[] if features else [*split_names(columns["drop"]), *documents],
-            drop_text=bool(given["drop_text"]),
-            dtype=np.float32 if columns["dtype"] == "float32" else None,
+            **{name: given[name] for name in (*IN_BLOCKS, "drop", "drop_text", "dtype")},
+            features=wanted.features,
             **limit,
         )
-    if features is None:
+    if wanted.features is None:
         check_features(blocks.feature_names or ())
     return blocks._reporting(line.reading)
 
@@ -126,20 +138,21 @@ def rows_in(blocks: Any, labels: Any) -> Rows:
 def is_streamed(
     data: str,
     columns: Columns,
-    streaming: Streaming,
+    stream: bool,
+    memory_limit: float | None,
     refused: dict[str, Any],
     remedy: str = "leave it out",
 ) -> bool:
-    """Whether --stream says to read DATA block by block; a UsageError if that is impossible.
+    """Whether --stream asks to read DATA block by block; a UsageError if that is impossible.
 
     `refused` are the options that need all rows in memory, by their flags, with their values;
     `remedy` is what to do in place of one of them.
     """
     paths = files_of(data)
-    if not streaming.stream:
+    if not stream:
         if paths != [data] or Path(data).is_dir():
             raise UsageError(f"{data} names several files: read them with --stream.")
-        if streaming.memory_limit is not None:
+        if memory_limit is not None:
             raise UsageError("--memory-limit needs --stream.")
         if Path(data).is_file() and os.path.getsize(data) > memory_bytes():
             raise UsageError(f"{data} is larger than the memory: read it with --stream.")
@@ -165,14 +178,12 @@ def conversion_of(path: str, columns: Columns) -> str:
         stem = stem.removesuffix(suffix)
     words = ["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"]
     roles = ROW_COLUMNS if has_names(path, columns) else ()
-    for name in (*roles, "query_sizes"):
-        words += [flag_of(name), columns[name]] if columns.get(name) else []
+    usual = {**dict.fromkeys((*roles, "query_sizes")), "format": "auto", "dtype": "float64"}
+    for name, value in usual.items():
+        words += [] if columns[name] in (value, "") else [flag_of(name), columns[name]]
     for column in columns["drop"] or ():
         words += ["--drop", column]
-    words += ["--drop-text"] * bool(columns["drop_text"])
-    for name, usual in (("format", "auto"), ("dtype", "float64")):
-        words += [flag_of(name), columns[name]] if columns[name] != usual else []
-    return shlex.join(words)
+    return shlex.join(words + ["--drop-text"] * columns["drop_text"])
 
 
 def memory_bytes() -> int:
@@ -199,7 +210,7 @@ def check_files(*sources: str | None) -> None:
     """Refuse a source that does not exist, and standard input for two inputs."""
     check_inputs(*sources)
     for path in sources:
-        if path is not None and path != "-" and not Path(path).exists():
+        if path not in (None, "-") and not Path(str(path)).exists():
             raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
 
 
@@ -225,12 +236,9 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
     if not os.access(target.parent, os.W_OK):
         raise PairrankError(f"{path}: its folder cannot be written; name another")
     refuse_read_only(path)
-    if target.exists():
-        for source in (each for data in inputs if data and data != "-" for each in files_of(data)):
-            if Path(source).exists() and target.samefile(source):
-                raise PairrankError(
-                    f"{path}: is an input too, and would be lost; name another file"
-                )
+    sources = [each for data in inputs if data and data != "-" for each in files_of(data)]
+    if any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
+        raise PairrankError(f"{path}: is an input too, and would be lost; name another file")
 
 
 def names_in(text: str, flag: str) -> list[str]:
@@ -248,23 +256,23 @@ def names_in(text: str, flag: str) -> list[str]:
     return names
 
 
-def count_preferences(rows: Rows, graph: Any, source: str) -> int:
-    """Return the number of preferences, of Pairs that of comparisons with their ties.
+def count_preferences(rows: Rows, graph: Any, source: str) -> tuple[int, Any]:
+    """Return the number of preferences, and the graph of the labels.
 
-    An error is raised if none prefers a row.
+    Of Pairs these are comparisons with their ties. An error is raised if none prefers a row.
     """
+    labels: Any = rows.y
+    n_rows = rows.X.shape[0]
     with named(source):
-        if not isinstance(rows.y, Pairs):
-            order = graph_of(graph, rows.y)
-            labels: Any = rows.y
-            levels = Levels.build(labels, graph=order, **rows.layout)
+        if not isinstance(labels, Pairs):
+            graph = graph_of(graph, labels)
+            levels = Levels.build(labels, graph=graph, **rows.layout)
             levels.require_pairs()
-            return int(levels.n_pairs)
-        if rows.y.magnitude is not None and not rows.y.magnitude.any():
+            return int(levels.n_pairs), graph
+        if labels.magnitude is not None and not labels.magnitude.any():
             raise NoPairsError("every comparison is a tie (magnitude 0): none prefers a row")
-        n_rows = rows.X.shape[0]
-        rows.y.preferred().bound(n_rows, **rows.layout).require_pairs()
-        return rows.y.signed().bound(n_rows, **rows.layout).n_comparisons
+        labels.preferred().bound(n_rows, **rows.layout).require_pairs()
+        return labels.signed().bound(n_rows, **rows.layout).n_comparisons, graph
 
 
 def facts_of(rows: Rows) -> dict[str, Any]:

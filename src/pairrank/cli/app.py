@@ -30,7 +30,8 @@ app = typer.Typer(
 for command in (
     *(train, predict, evaluate, report, compare, ratings, export, info, convert, demo),
 ):
-    app.command(cls=ModelCommand if command is train else None)(spread(command))
+    with_params = command in (train, ratings)
+    app.command(cls=ModelCommand if with_params else None)(spread(command))
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,23 +9,19 @@ import typer
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._graphs import graph_of
-from pairrank.cli._options import option
+from pairrank.cli._models import wrong_usage
+from pairrank.cli._options import graph_of, option
+from pairrank.cli._output import Progress, print_json, print_lines, print_table
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._progress import Progress
-from pairrank.cli._report import print_json, print_lines, print_table
 from pairrank.cli._rows import check_inputs, check_output, load_rows
 from pairrank.cli.evaluate import check_asked, check_table
-from pairrank.exceptions import PairrankError
 
 
 def _check_models(text: Any) -> Any:
     from pairrank.comparison.models import check_names
 
-    try:
+    with wrong_usage(kind=typer.BadParameter):
         check_names(_split(text))
-    except PairrankError as error:
-        raise typer.BadParameter(f"{error}.") from None
     return text
 
 
@@ -55,15 +51,7 @@ def compare(
         bool, option("Model", "Standardise features by the training rows.")
     ] = True,
     graph: options.GraphOption = None,
-    metric: Annotated[
-        list[str] | None,
-        option(
-            "Validation",
-            "A metric; may be repeated; the first chooses strengths and sorts models. If left out, "
-            f"those that suit the labels. One of {options.METRIC_NAMES}.",
-            **options.METRIC,
-        ),
-    ] = None,
+    metric: options.Metrics = None,
     folds: Annotated[int, option("Validation", "Folds of queries, or of rows.", min=2)] = 5,
     repeats: Annotated[
         int, option("Validation", "How often folds are drawn, with other seeds.", min=1)
@@ -85,18 +73,16 @@ def compare(
             "FILE",
         ),
     ] = None,
-    per_query: Annotated[
-        str | None,
-        option("Output", "Write the metrics per model and query: .csv, .parquet.", metavar="FILE"),
-    ] = None,
+    per_query: options.PerQuery = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
     """Compare models on the same folds of DATA: quality, time, and tests of their differences.
 
-    Strengths are chosen in inner folds of the training rows. With queries, tests are over queries
-    (paired randomisation), else over folds (corrected resampled t); p-values are Holm's. A model
-    that cannot take the data gets its reason, and the others go on. Ctrl-C shows what is finished.
+    Strengths are chosen by the first metric in inner folds of the training rows. With queries,
+    tests are over queries (paired randomisation), else over folds (corrected resampled t); p-values
+    are Holm's. A model that cannot take the data gets its reason, and the others go on. Ctrl-C
+    shows what is finished.
     """  # fmt: skip
     from pairrank.comparison import compare as compare_models
 

@@ -10,17 +10,12 @@ import typer
 from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
-from pairrank.cli._progress import Progress
-from pairrank.cli._report import print_json, print_lines, print_table
+from pairrank.cli._output import Progress, print_json, print_lines, print_table
 
 COLUMNS = ["model", "learns from", "accuracy", "seconds"]
 """Accuracy is the share of held-out pairs in the right order."""
 
-_QUERY_SIZE = 20
 _EFFECTS = np.array([1.0, 0.3, 0.3, -0.2, 0.1])
-_PER_POPULARITY = 4.0
-_NOISE = 0.6
-_N_FEATURES = 20
 _WIDTH, _HEIGHT = 66, 14
 
 
@@ -43,9 +38,17 @@ def demo(
 
     The data is made. Rows of popular queries get more clicks, which misleads a pointwise model.
     """  # fmt: skip
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    from pairrank.estimators.rank_ncg import RankNCG
+    from pairrank.estimators.rank_svm import RankSVM
+
     generator = np.random.default_rng(seed)
     with Progress("fitting", quiet=as_json):
-        results = [*compare_queries(generator), *compare_classes(rows, generator)]
+        parts = [make_queries(generator, generator.normal(size=1000)) for _ in range(2)]
+        results = [result_of(model, *parts) for model in (Ridge(), RankSVM())]
+        parts = [make_classes(generator, size) for size in (rows, 50_000)]
+        results += [result_of(model, *parts) for model in (LogisticRegression(), RankNCG())]
     if as_json:
         print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})
         return
@@ -69,39 +72,19 @@ def make_queries(generator: np.random.Generator, popularity: NDArray[Any]) -> Ro
     Within a query, clicks are linear in the features, with noise. X is float32 as in
     `make_classes`, so that products are compiled once.
     """
-    qid = np.repeat(np.arange(popularity.size), _QUERY_SIZE)
+    qid = np.repeat(np.arange(popularity.size), 20)
     X = generator.normal(size=(qid.size, _EFFECTS.size))
-    noise = _NOISE * generator.normal(size=qid.size)
-    y = _PER_POPULARITY * popularity[qid] + X @ _EFFECTS + noise
+    noise = 0.6 * generator.normal(size=qid.size)
+    y = 4.0 * popularity[qid] + X @ _EFFECTS + noise
     X[:, 0] -= popularity[qid]
     return Rows(X.astype(np.float32), y, qid)
 
 
 def make_classes(generator: np.random.Generator, n_rows: int) -> Rows:
     """Make rows of two classes of equal size: the higher half of a noisy linear score."""
-    X = generator.standard_normal((n_rows, _N_FEATURES), dtype=np.float32)
+    X = generator.standard_normal((n_rows, 20), dtype=np.float32)
     score = X[:, :5].sum(axis=1) + 2.0 * generator.standard_normal(n_rows)
     return Rows(X, score > np.median(score))
-
-
-def compare_queries(generator: np.random.Generator) -> list[list[Any]]:
-    """Return the results of Ridge and RankSVM on queries of different popularity."""
-    from sklearn.linear_model import Ridge
-
-    from pairrank.estimators.rank_svm import RankSVM
-
-    train, test = (make_queries(generator, generator.normal(size=1000)) for _ in range(2))
-    return [result_of(model, train, test) for model in (Ridge(), RankSVM())]
-
-
-def compare_classes(n_rows: int, generator: np.random.Generator) -> list[list[Any]]:
-    """Return the results of LogisticRegression and RankNCG on one query of two classes."""
-    from sklearn.linear_model import LogisticRegression
-
-    from pairrank.estimators.rank_ncg import RankNCG
-
-    train, test = make_classes(generator, n_rows), make_classes(generator, 50_000)
-    return [result_of(model, train, test) for model in (LogisticRegression(), RankNCG())]
 
 
 def result_of(model: Any, train: Rows, test: Rows) -> list[Any]:

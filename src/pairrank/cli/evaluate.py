@@ -11,11 +11,10 @@ import typer
 from pairrank.cli import _options as options
 from pairrank.cli._columns import how_to_name_queries, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._graphs import graph_of
 from pairrank.cli._judges import judge_of, judged
-from pairrank.cli._models import learns_differences
-from pairrank.cli._report import print_facts, print_json, print_table
-from pairrank.cli._rows import Streaming, check_inputs, check_output, count_preferences
+from pairrank.cli._models import learns_differences, wrong_usage
+from pairrank.cli._output import print_facts, print_json, print_table
+from pairrank.cli._rows import check_inputs, check_output, count_preferences
 from pairrank.exceptions import PairrankError
 from pairrank.io import Rows
 from pairrank.io.dispatch import format_of
@@ -35,45 +34,29 @@ def evaluate(
     ],
     data: options.Data,
     *,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            help="Compare with this model, or file of scores, over the queries.", metavar="MODEL"
-        ),
-    ] = None,
+    against: options.Against = None,
     graph: options.GraphOption = None,
     pairs: options.PairsOption = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"Show only this; may be repeated: {options.METRIC_NAMES}; options after a colon: "
-            "rbp:persistence=0.9.",
-            **options.METRIC,
-        ),
-    ] = None,
+    metric: options.Metrics = None,
     resamples: Annotated[
         int | None,
-        typer.Option(help="--against: random swaps, and bootstrap samples; 9999 if left out."),
+        options.option("Validation", "Random swaps, and bootstrap samples; 9999 if left out."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="--against: their seed; 0 if left out.")] = None,
+    seed: Annotated[
+        int | None, options.option("Validation", "Seed of --resamples; 0 if left out.")
+    ] = None,
     columns: options.Columns,
     stream: options.Stream = False,
     memory_limit: options.MemoryLimit = None,
-    per_query: Annotated[
-        str | None,
-        options.option(
-            "Output",
-            "Write the metrics of each query, one row each: .csv or .parquet.",
-            metavar="FILE",
-        ),
-    ] = None,
+    per_query: options.PerQuery = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure how well a model ranks the rows of DATA, by their labels or by --pairs.
 
     The pairs are those of --graph, or of the model's own graph. Costs of tubes use the model's
-    epsilon and n. --against shows the means over queries of both models, their difference with its
-    bootstrap interval, and the p-value of the paired randomisation test.
+    epsilon and n. --against, which may be a file of scores too, shows the means over queries of
+    both, their difference with its bootstrap interval, and the p-value of the paired randomisation
+    test.
     """  # fmt: skip
     asked = list(metric or ())
     check_asked(asked, pairs, graph, columns)
@@ -82,12 +65,10 @@ def evaluate(
     if per_query is not None:
         check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
-    rows, scores = judged(judges, data, columns, pairs, Streaming(stream, memory_limit))
+    rows, scores = judged(judges, data, columns, pairs, stream, memory_limit)
     own = judges[0].estimator
-    order = getattr(own, "graph", "full") if graph is None else graph
-    n_pairs = count_preferences(rows, order, pairs or data)
-    if pairs is None:
-        order = graph_of(order, rows.y)
+    graph = getattr(own, "graph", "full") if graph is None else graph
+    n_pairs, order = count_preferences(rows, graph, pairs or data)
     names = asked or usual_metrics(rows, own)
     with named(data):
         if rows.qid is None and (per_query is not None or against is not None):
@@ -173,11 +154,8 @@ def check_resamples(
         flag = "--seed" if resamples is None else "--resamples"
         raise UsageError(f"{flag} is used with --against MODEL only.")
     found = 9999 if resamples is None else resamples, 0.95, 0 if seed is None else seed
-    try:
+    with wrong_usage(("n_resamples", "random_state")):
         check_resampling(*found)
-    except PairrankError as error:
-        said = str(error).replace("n_resamples", "--resamples").replace("random_state", "--seed")
-        raise UsageError(f"{said}.") from None
     return found
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
 from pairrank.cli._judges import Ranker, rows_without_names
-from pairrank.cli._rows import check_inputs, check_output, names_in
+from pairrank.cli._rows import check_inputs, check_output, load_rows, names_in
 from pairrank.export.formats import FORMATS, format_named
 from pairrank.io.rows import numbered_names
 
@@ -51,10 +51,7 @@ def export(
         ),
     ] = None,
     label: options.Unlabelled = None,
-    qid: Annotated[
-        str | None,
-        options.option("Data", "CSV, Parquet: the column of queries.", metavar="COLUMN"),
-    ] = None,
+    qid: Annotated[str | None, options.column("CSV, Parquet: the column of queries.")] = None,
 ) -> None:
     """Write a linear model for a search engine, a database or a program.
 
@@ -71,13 +68,13 @@ def export(
     if check is not None:
         others = {column.name: column.default for column in options.COLUMNS}
         named = {**others, "label": label or "", "qid": qid}
-        rows = ranker.rows(check, named, recall=("qid",))
+        rows = load_rows(check, named, ranker.wanted, roles=("qid",))
         given = rows.X, rows.qid
     has_names = FORMATS[format_named(format, output)].has_names
-    if names is None and has_names and ranker.names is None and ranker.zero_based:
+    if names is None and has_names and ranker.names is None and ranker.wanted.zero_based:
         names = numbered_names(int(ranker.estimator.n_features_in_), zero_based=True)
-    estimator = ranker.estimator
+    asked: dict[str, Any] = {"feature_names": names, "name": name, "check": given}
     with rows_without_names():
-        result = write(estimator, output, format, feature_names=names, name=name, check=given)
+        result = write(ranker.estimator, output, format, **asked)
     if result is not None and not result.changes:
         print_message(f"{result}.", kind="check")

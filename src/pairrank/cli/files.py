@@ -9,16 +9,17 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import (
-    arguments_of,
-    how_to_name_queries,
-    split_names,
-    with_label,
-)
+from pairrank.cli._columns import arguments_of, explained, how_to_name_queries
 from pairrank.cli._errors import UsageError, named
-from pairrank.cli._progress import Progress
-from pairrank.cli._report import print_facts, print_json, print_table
-from pairrank.cli._rows import check_files, check_output, count_preferences, facts_of, load_rows
+from pairrank.cli._output import Progress, print_facts, print_json, print_table
+from pairrank.cli._rows import (
+    Wanted,
+    check_files,
+    check_output,
+    count_preferences,
+    facts_of,
+    load_rows,
+)
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import name_of
 from pairrank.io.dispatch import FORMATS, format_of
@@ -42,38 +43,28 @@ def info(
     Of a linear model it shows the largest weights, with standard errors if it was trained with
     --covariance.
     """
-    from pairrank.io.model_file import is_model_file, read_model
-
-    if not is_model_file(file):
-        show(file, describe_rows(file, columns, graph), as_json=as_json)
-        return
-    model = read_model(file)
-    title, head, weights = weights_of(model, file)
-    record = describe_model(model)
-    if as_json:
-        record["weights"] = [dict(zip(map(str.lower, head), row, strict=True)) for row in weights]
-    show(file, record, as_json=as_json)
-    if weights and not as_json:
-        print_table(title, head, weights)
-
-
-def show(file: str, record: dict[str, Any], *, as_json: bool) -> None:
-    """Print facts as a table or as JSON."""
-    if as_json:
-        print_json(record)
-    else:
-        print_facts(file, record)
-
-
-def weights_of(model: ModelRecord, path: str) -> tuple[str, list[str], list[tuple[Any, ...]]]:
-    """Return the table of the largest weights of a ranker; it is empty for other models."""
     from pairrank.estimators import RANKERS
     from pairrank.estimators._weights import largest_weights
     from pairrank.estimators.model_files import saved_of
+    from pairrank.io.model_file import is_model_file, read_model
 
-    if model.estimator not in RANKERS:
-        return "", [], []
-    return largest_weights(saved_of(model, path).estimator)
+    head: list[str] = []
+    weights: list[Any] | None = None
+    if is_model_file(file):
+        model = read_model(file)
+        record, weights = describe_model(model), []
+        if model.estimator in RANKERS:
+            title, head, weights = largest_weights(saved_of(model, file).estimator)
+    else:
+        record = describe_rows(file, columns, graph)
+    if not as_json:
+        print_facts(file, record)
+        if weights:
+            print_table(title, head, weights)
+        return
+    if weights is not None:
+        record["weights"] = [dict(zip(map(str.lower, head), row, strict=True)) for row in weights]
+    print_json(record)
 
 
 def describe_model(record: ModelRecord) -> dict[str, Any]:
@@ -93,7 +84,7 @@ def describe_model(record: ModelRecord) -> dict[str, Any]:
 def describe_rows(source: str, columns: options.Columns, graph: Any) -> dict[str, Any]:
     """Return the numbers that describe a file of rows."""
     rows = load_rows(source, columns)
-    n_pairs = count_preferences(rows, graph, source)
+    n_pairs, _ = count_preferences(rows, graph, source)
     X = rows.X
     stated = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
     return {
@@ -129,7 +120,7 @@ def convert(
 
     check_output(target, source, columns["query_sizes"])
     if to == QRELS or (to == "auto" and is_qrels(target)):
-        rows = load_rows(source, columns, features=(), docids=True)
+        rows = load_rows(source, columns, Wanted(features=()), docids=True)
         with named(source):
             if rows.qid is None:
                 raise PairrankError(f"qrels need queries: {how_to_name_queries(source, columns)}")
@@ -137,11 +128,10 @@ def convert(
         return
     format_of(target, to)
     check_files(source, columns["query_sizes"])
-    given = arguments_of(source, columns, docids=False)
+    given = arguments_of(source, columns)
     if given.pop("time") or given.pop("event"):
         raise UsageError("--time and --event name columns in train: leave them out.")
-    given |= {"drop": split_names(columns["drop"]), "dtype": np.dtype(columns["dtype"])}
-    with Progress(f"reading {name_of(source)}", quiet=False) as line, with_label(columns):
+    with Progress(f"reading {name_of(source)}", quiet=False) as line, explained(columns, {}):
         converted(source, target, to=to, callback=line.read if line.is_shown else None, **given)
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._graphs import graph_of
 from pairrank.cli._judges import Ranker, rows_of
 from pairrank.cli._rows import check_inputs, check_output, count_preferences
 from pairrank.cli.evaluate import check_asked
@@ -20,23 +17,16 @@ def report(
     data: options.Data,
     *,
     output: Annotated[str, options.output("The HTML page; - is stdout.", "FILE")] = "report.html",
-    against: Annotated[
-        str | None, typer.Option(help="Show this model beside the first.", metavar="MODEL")
-    ] = None,
+    against: options.Against = None,
     graph: options.GraphOption = None,
     pairs: options.PairsOption = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Show this metric; may be repeated; queries are sorted by the first. If left out, "
-            f"those that suit the labels. One of {options.METRIC_NAMES}.",
-            **options.METRIC,
-        ),
-    ] = None,
+    metric: options.Metrics = None,
     title: Annotated[
         str | None, options.option("Output", "The heading of the page.", metavar="TEXT")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the samples and the comparison.", min=0)] = 0,
+    seed: Annotated[
+        int, options.option("Validation", "Of the samples and the comparison.", min=0)
+    ] = 0,
     columns: options.Columns,
 ) -> None:
     """Write a page on how a model ranks the rows of DATA, by their labels or by --pairs.
@@ -59,17 +49,16 @@ def report(
     loaded = rows_of(rankers, data, columns, pairs)
     rows, own = loaded[0], rankers[0].estimator
     labels: Any = rows.y
-    order = getattr(own, "graph", "full") if graph is None else graph
-    count_preferences(rows, order, pairs or data)
+    graph = getattr(own, "graph", "full") if graph is None else graph
+    _, order = count_preferences(rows, graph, pairs or data)
     others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
     names = _names(model, against)
     of_rows = "standard input" if data == "-" else Path(data).name
     with named(data):
         page = report_on(
             own, rows.X, labels, **rows.layout, **others, metrics=asked or None,
-            graph=None if pairs is not None else graph_of(order, rows.y),
-            title=title or f"Report on {names[0]}, rows of {of_rows}", names=names,
-            random_state=seed,
+            graph=order, names=names, random_state=seed,
+            title=title or f"Report on {names[0]}, rows of {of_rows}",
         )  # fmt: skip
     page.save(output)
     if output != "-":

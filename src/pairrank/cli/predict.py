@@ -8,7 +8,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._judges import Ranker
-from pairrank.cli._rows import Streaming, check_inputs, check_output, is_streamed
+from pairrank.cli._rows import check_inputs, check_output, is_streamed, load_rows
 from pairrank.exceptions import PairrankError
 from pairrank.io import to_run, write_run
 from pairrank.io._streams import atomic_write
@@ -43,13 +43,14 @@ def predict(
     check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}
-    streaming = Streaming(stream, memory_limit)
-    if is_streamed(data, given, streaming, {"--run": run, "--docid": columns["docid"]}):
-        write_scores(output, ranker.streamed(data, given, memory_limit, recall=())[1])
+    refused = {"--run": run, "--docid": columns["docid"]}
+    if is_streamed(data, given, stream, memory_limit, refused):
+        write_scores(output, ranker.streamed(data, given, memory_limit, roles=())[1])
     elif run is None:
-        write_scores(output, ranker.scores(ranker.rows(data, given, recall=())))
+        write_scores(output, ranker.scores(load_rows(data, given, ranker.wanted, roles=())))
     else:
-        rows = ranker.rows(data, given, recall=("qid", "docid"), docids=True)
+        roles = ("qid", "docid")
+        rows = load_rows(data, given, ranker.wanted, roles=roles, docids=True)
         with named(data):
             if rows.qid is None:
                 raise PairrankError(f"--run needs queries: {how_to_name_queries(data, columns)}")

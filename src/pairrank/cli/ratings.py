@@ -9,17 +9,12 @@ import typer
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named
-from pairrank.cli._models import in_flags
-from pairrank.cli._options import choice, option, reader
-from pairrank.cli._report import print_table, report
+from pairrank.cli._models import naming_options, wrong_usage
+from pairrank.cli._options import column
+from pairrank.cli._output import print_table, report
 from pairrank.cli._rows import check_output
-from pairrank.exceptions import PairrankError
 
 _SHOWN = 30
-
-
-def _column(help: str) -> Any:
-    return option("Data", help, metavar="COLUMN")
 
 
 def ratings(
@@ -30,69 +25,27 @@ def ratings(
         ),
     ],
     *,
-    winner: Annotated[str, _column("The column of winners.")] = "winner",
-    loser: Annotated[str, _column("The column of losers.")] = "loser",
-    tie: Annotated[str | None, _column("The column that is 1 if neither won, else 0.")] = None,
-    weight: Annotated[str | None, _column("The column of weights.")] = None,
+    winner: Annotated[str, column("The column of winners.")] = "winner",
+    loser: Annotated[str, column("The column of losers.")] = "loser",
+    tie: Annotated[str | None, column("The column that is 1 if neither won, else 0.")] = None,
+    weight: Annotated[str | None, column("The column of weights.")] = None,
     group: Annotated[
-        str | None, _column("The column of voters; their votes may depend on one another.")
+        str | None, column("The column of voters; their votes may depend on one another.")
     ] = None,
-    time: Annotated[str | None, _column("The column of times: numbers or ISO dates.")] = None,
+    time: Annotated[str | None, column("The column of times: numbers or ISO dates.")] = None,
     covariate: Annotated[
         list[str] | None,
-        option(
-            "Data",
-            "A number that speaks for the winner, such as 1 at home and -1 away; may be repeated.",
-            metavar="COLUMN",
+        column(
+            "A number that speaks for the winner, such as 1 at home and -1 away; may be repeated."
         ),
     ] = None,
-    ties: Annotated[
-        str,
-        option("Model", "How ties count.", **choice("half", "davidson", "rao-kupper")),
-    ] = "half",
-    half_life: Annotated[
-        float | None,
-        option(
-            "Model",
-            "The age at which a comparison counts half; with dates in days.",
-            metavar="NUMBER",
-        ),
-    ] = None,
-    alpha: Annotated[
-        float, option("Strength", "The penalty on squared scores; 0: none.", min=0.0)
-    ] = 0.0,
-    scale: Annotated[
-        Any,
-        option(
-            "Output",
-            "What scores are multiplied by; elo: 400 points are odds of 10 to 1.",
-            parser=reader(("elo",), float),
-            metavar="NUMBER|elo",
-        ),
-    ] = 1.0,
-    anchor: Annotated[
-        str | None,
-        option(
-            "Output",
-            "The mean score, or the score of one item; 0 if left out, with elo 1000.",
-            metavar="NUMBER|NAME=NUMBER",
-        ),
-    ] = None,
-    covariance: Annotated[
-        str,
-        option(
-            "Output",
-            "What standard errors take as independent; none: no errors.",
-            **choice("auto", "hessian", "robust", "clusters", "dyadic", "none"),
-        ),
-    ] = "auto",
-    level: Annotated[float, option("Output", "The confidence level of intervals.")] = 0.95,
     output: Annotated[
         str | None,
         options.output("Where to write all items; .parquet is Parquet; - is stdout.", "FILE"),
     ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
+    **params: Any,
 ) -> None:
     """Rate the items of VOTES by a Bradley-Terry model, and print them best first."""
     from pairrank.io import read_votes
@@ -103,28 +56,16 @@ def ratings(
         check_output(output, votes, as_json=as_json)
     start = clock.perf_counter()
     columns = {"tie": tie, "weight": weight, "groups": group, "time": time}
-    model = BradleyTerry(
-        ties=ties,  # type: ignore[arg-type]
-        alpha=alpha,
-        half_life=half_life,
-        scale=scale,
-        anchor=_anchor(anchor),
-        covariance=None if covariance == "none" else covariance,  # type: ignore[arg-type]
-        level=level,
-    )
-    _check_options(model, columns)
-    read = read_votes(
-        votes,
-        winner=winner,
-        loser=loser,
-        covariates=covariate or (),
-        **columns,
-    )
-    with named(votes):
-        try:
-            model.fit(**read._asdict())
-        except PairrankError as error:
-            raise type(error)(in_flags(str(error), model.get_params())) from None
+    if (time is None) != ("half_life" not in params):
+        raise UsageError("--time and --half-life need one another: give both or none.")
+    if params.get("covariance") == "clusters" and group is None:
+        raise UsageError("--covariance clusters needs the column of voters: use --group.")
+    model = BradleyTerry(**params)
+    with wrong_usage(params):
+        model._check_parameters(group)
+    read = read_votes(votes, winner=winner, loser=loser, covariates=covariate or (), **columns)
+    with named(votes), naming_options(model.get_params()):
+        model.fit(**read._asdict())
     if output is not None:
         write_columns(output, model.ranking_.columns)
     summary = _summary(model, len(read.winner), clock.perf_counter() - start)
@@ -136,28 +77,6 @@ def ratings(
         _print_ranking(model.ranking_)
     title = f"Ratings from {votes}"
     report(title, summary, output or "standard output", quiet=quiet, as_json=as_json)
-
-
-def _anchor(text: str | None) -> float | dict[str, float] | None:
-    """Return the value of --anchor as `BradleyTerry` takes it."""
-    if text is None:
-        return None
-    name, _, value = text.rpartition("=")
-    try:
-        return {name.strip(): float(value)} if name else float(value)
-    except ValueError:
-        raise UsageError(f"--anchor must be NUMBER or NAME=NUMBER (got {text!r}).") from None
-
-
-def _check_options(model: Any, columns: dict[str, str | None]) -> None:
-    """Refuse options that do not fit together, as wrong usage."""
-    if (columns["time"] is None) != (model.half_life is None):
-        raise UsageError("--time and --half-life need one another: give both or none.")
-    try:
-        model._check_parameters(columns["groups"])
-    except PairrankError as error:
-        text = in_flags(str(error), model.get_params()).replace("pass groups to fit", "use --group")
-        raise UsageError(f"{text}.") from None
 
 
 def _summary(model: Any, n_votes: int, seconds: float) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 import warnings
 from importlib import import_module
 from typing import Annotated, Any
@@ -15,14 +16,19 @@ from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._graphs import graph_of
-from pairrank.cli._models import MODELS, flag_of, in_flags, learns_differences, make_ranker
-from pairrank.cli._options import option
+from pairrank.cli._models import (
+    MODELS,
+    flag_of,
+    learns_differences,
+    make_ranker,
+    naming_options,
+    wrong_usage,
+)
+from pairrank.cli._options import graph_of, option
+from pairrank.cli._output import Progress, gap_of, report
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._progress import Progress, Stopwatch, gap_of
-from pairrank.cli._report import report
 from pairrank.cli._rows import (
-    Streaming,
+    Wanted,
     check_inputs,
     check_output,
     count_preferences,
@@ -83,39 +89,39 @@ def train(
     from pairrank.estimators.model_files import save_model
 
     ranker = make_ranker(model, params, search=search)
-    if pairs is not None:
-        check_pairs(model, params)
+    check_options(model, params, pairs, columns)
     check_validation(ranker, metric, valid, valid_pairs, search=search)
-    check_roles(model, columns)
     inputs = (data, pairs, valid, valid_pairs)
     check_inputs(*inputs)
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
-    spent, progress = Stopwatch(), Progress(quiet=quiet)
+    start, progress = time.perf_counter(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    streaming = Streaming(stream, memory_limit)
     remedy = search_of_blocks(model) if search and not (pairs or valid_pairs) else "leave it out"
-    if is_streamed(data, columns, streaming, refused, remedy):
+    streamed = is_streamed(data, columns, stream, memory_limit, refused, remedy)
+    if streamed:
         check_streamed(model, ranker)
-        rows, held = read_blocks(ranker, data, columns, memory_limit, valid, metric, progress)
-    else:
-        rows, held = read(ranker, inputs, columns, metric, quiet=quiet)
-    spent.on("reading")
+    how: dict[str, Any] = {"streamed": streamed, "memory_limit": memory_limit, "quiet": quiet}
+    rows, held = read(ranker, inputs, columns, progress, **how)
+    if held is not None:
+        with named(str(valid)):
+            check_metrics([metric], held.y)
+        count_preferences(held, getattr(ranker, "graph", "full"), valid_pairs or str(valid))
+    begun = time.perf_counter()
     with progress, named(pairs or data), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
         ranker, whole = fit(model, ranker, rows, held, metric if search else None, progress)
-    spent.on("fitting")
+    seconds = {"seconds reading": begun - start, "seconds fitting": time.perf_counter() - begun}
     summary = summarise(model, ranker, rows)
     if held is not None:
         scores = ranker.predict(held.X)
         summary[f"valid {metric}"] = metric_named(metric).of(held.y, scores, held.layout, ranker)
     if not stream and rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    summary |= spent.seconds
     save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {summary['rows']:,} rows"
-    report(title, summary, output, quiet=quiet, as_json=as_json)
+    report(title, summary | seconds, output, quiet=quiet, as_json=as_json)
     if not whole:
         raise typer.Exit(interrupted_code())
 
@@ -124,89 +130,48 @@ def read(
     ranker: Any,
     inputs: tuple[str, str | None, str | None, str | None],
     columns: options.Columns,
-    metric: str,
+    progress: Progress,
     *,
+    streamed: bool,
+    memory_limit: float | None,
     quiet: bool,
 ) -> tuple[Rows, Rows | None]:
-    """Return training rows and validation rows in memory, checked; set the ranker's graph."""
+    """Return training and validation rows, in memory or in blocks; set the ranker's graph."""
     data, pairs, valid, valid_pairs = inputs
-    rows = load_rows(data, columns, pairs=pairs, quiet=quiet)
-    if pairs is None and not learns_differences(ranker):
-        with named(data):
-            ranker.set_params(graph=graph_of(ranker.graph, rows.y))
-    if valid is None:
-        return rows, None
-    held = load_rows(
-        valid,
-        {**columns, "query_sizes": None},
-        n_features=rows.X.shape[1],
-        features=rows.feature_names,
-        zero_based=rows.zero_based,
-        pairs=valid_pairs,
-        quiet=quiet,
-    )
-    check_held(held, ranker, metric, valid, valid_pairs)
-    return rows, held
-
-
-def read_blocks(
-    ranker: Any,
-    data: str,
-    columns: options.Columns,
-    memory_limit: float | None,
-    valid: str | None,
-    metric: str,
-    progress: Progress,
-) -> tuple[Rows, Rows | None]:
-    """Return the same of rows that are read block by block; labels of validation rows are read."""
-    blocks = stream_rows(data, columns, memory_limit, progress)
+    if streamed:
+        blocks = stream_rows(data, columns, memory_limit, progress)
+        rows, wanted = Rows(blocks), Wanted(features=blocks.feature_names)
+    else:
+        rows = load_rows(data, columns, pairs=pairs, quiet=quiet)
+        wanted = Wanted(rows.X.shape[1], rows.feature_names, rows.zero_based)
     with named(data):
-        labels = blocks.first_block().y
-        if not learns_differences(ranker):
-            ranker.set_params(graph=graph_of(ranker.graph, labels))
-        elif labels is None:
+        labels = blocks.first_block().y if streamed else rows.y
+        if labels is None:
             raise PairrankError("the rows have no labels: name their column with --label")
-    rows = Rows(blocks)
+        if pairs is None and not learns_differences(ranker):
+            ranker.set_params(graph=graph_of(ranker.graph, labels))
     if valid is None:
         return rows, None
-    names = blocks.feature_names
-    others = stream_rows(valid, columns, memory_limit, progress, features=names)
+    if not streamed:
+        of_valid = columns | {"query_sizes": None}
+        return rows, load_rows(valid, of_valid, wanted, pairs=valid_pairs, quiet=quiet)
+    others = stream_rows(valid, columns, memory_limit, progress, wanted)
     with named(valid):
-        held = rows_in(others, others.labels())
-    check_held(held, ranker, metric, valid, None)
-    return rows, held
+        return rows, rows_in(others, others.labels())
 
 
-def check_held(held: Rows, ranker: Any, metric: str, valid: str, pairs: str | None) -> None:
-    """Raise a PairrankError if the metric cannot judge validation rows, or none is preferred."""
-    with named(valid):
-        check_metrics([metric], held.y)
-    count_preferences(held, getattr(ranker, "graph", "full"), pairs or valid)
-
-
-def check_streamed(model: str, ranker: Any) -> None:
-    """Refuse a model, or its options, that need all rows in memory."""
-
-    def streams(name: str) -> bool:
-        return MODELS[name].is_installed and hasattr(MODELS[name].type, "_check_blocks")
-
-    if not streams(model):
-        able = ", ".join(filter(streams, MODELS))
-        raise UsageError(
-            f"Model {model} needs all rows in memory: leave out --stream, or use {able}."
-        )
-    try:
-        ranker._check_blocks()
-    except PairrankError as error:
-        raise UsageError(f"{in_flags(str(error), ranker.get_params())}.") from None
-
-
-def search_of_blocks(model: str) -> str:
-    """Return what picks a model's strength where rows are read block by block."""
-    flag, searcher = flag_of(MODELS[model].strength), f"{MODELS[model].estimator}CV"
-    known = hasattr(import_module("pairrank.model_selection"), searcher)
-    in_python = f" (in Python: {searcher} with X_val=RowBlocks)" * known
-    return f"train once per {flag} with --valid, and keep the best model{in_python}"
+def check_options(
+    model: str, params: dict[str, Any], pairs: str | None, columns: options.Columns
+) -> None:
+    """Refuse comparisons and weights by role that the model does not learn from."""
+    if pairs is not None and not MODELS[model].pairs:
+        able = ", ".join(name for name, other in MODELS.items() if other.pairs)
+        raise UsageError(f"Model {model} learns from labels, not from --pairs; use {able}.")
+    if pairs is not None and "graph" in params:
+        raise UsageError("--pairs says what is preferred to what: leave out --graph.")
+    asked, reason = weights_by_role(columns), MODELS[model].type._role_refusal
+    if asked and reason:
+        raise UsageError(f"Model {model} does not take {asked}: {reason}.")
 
 
 def check_validation(
@@ -228,20 +193,27 @@ def check_validation(
         raise UsageError(f"--valid-pairs cannot be judged by {metric}; use pairwise_accuracy.")
 
 
-def check_pairs(model: str, params: dict[str, Any]) -> None:
-    """Refuse comparisons together with a graph, or for a model that learns from labels only."""
-    if not MODELS[model].pairs:
-        able = ", ".join(name for name, other in MODELS.items() if other.pairs)
-        raise UsageError(f"Model {model} learns from labels, not from --pairs; use {able}.")
-    if "graph" in params:
-        raise UsageError("--pairs says what is preferred to what: leave out --graph.")
+def check_streamed(model: str, ranker: Any) -> None:
+    """Refuse a model, or its options, that need all rows in memory."""
+    able = [
+        name
+        for name, each in MODELS.items()
+        if each.is_installed and hasattr(each.type, "_check_blocks")
+    ]
+    if model not in able:
+        raise UsageError(
+            f"Model {model} needs all rows in memory: leave out --stream, or use {', '.join(able)}."
+        )
+    with wrong_usage(ranker.get_params()):
+        ranker._check_blocks()
 
 
-def check_roles(model: str, columns: options.Columns) -> None:
-    """Refuse weights by role for a model whose loss does not know them."""
-    asked, reason = weights_by_role(columns), MODELS[model].type._role_refusal
-    if asked and reason:
-        raise UsageError(f"Model {model} does not take {asked}: {reason}.")
+def search_of_blocks(model: str) -> str:
+    """Return what picks a model's strength where rows are read block by block."""
+    flag, searcher = flag_of(MODELS[model].strength), f"{MODELS[model].estimator}CV"
+    known = hasattr(import_module("pairrank.model_selection"), searcher)
+    in_python = f" (in Python: {searcher} with X_val=RowBlocks)" * known
+    return f"train once per {flag} with --valid, and keep the best model{in_python}"
 
 
 def fit(
@@ -261,10 +233,8 @@ def fit(
             of_rows = {f"{name}_val": part for name, part in held.layout.items()}
             stopping |= {"y_val": held.y, **of_rows}
     if metric is None or held is None:
-        try:
+        with naming_options(["memory_limit"]):
             ranker.fit(rows.X, rows.y, **rows.layout, callback=progress, **stopping)
-        except PairrankError as error:
-            raise type(error)(in_flags(str(error), {"memory_limit": None})) from None
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path
 

@@ -80,29 +80,11 @@ class Task(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a model did on a fold.
+    """What a model did on a fold; without values `reason` says why.
 
-    Attributes
-    ----------
-    model : str
-    repeat, fold : int
-    n_train, n_test : int
-        The rows learnt from, and judged by.
-    params : dict
-        The strengths that were chosen.
-    choice_seconds, fit_seconds, predict_seconds : float
-        Of the choice (NaN: there was none), of the fit on all training rows, and of the scores of
-        the test rows.
-    values : dict of str to float
-        Each metric over the test rows.
-    queries : sequence of int
-        The codes of the test queries.
-    by_query : dict of str to ndarray
-        Each metric of each test query; NaN for a query that does not count.
-    warnings : sequence of str
-        The warnings of scaling, of the fit on all training rows, and of the metrics.
-    reason : str
-        Why there are no values; "" if there are.
+    `params` are the strengths that were chosen, `queries` the codes of the test queries, and
+    `by_query` holds each metric of each of them, NaN for a query that does not count. Warnings of
+    the choice are not kept.
     """
 
     model: str
@@ -129,28 +111,26 @@ def run_cell(task: Task, candidate: Candidate, fold: Fold) -> Cell:
         return empty._replace(reason=candidate.reason)
     try:
         with config_context(enable_metadata_routing=True):
-            return _judged(task, candidate, fold, empty)
+            return empty._replace(**_judged(task, candidate, fold.split))
     except Exception as error:
-        return empty._replace(reason=_reason_of(error))
+        said = " ".join(str(error).split())
+        if not isinstance(error, PairrankError):
+            said = f"{type(error).__name__}: {said}"
+        if len(said) > _LONGEST_REASON:
+            said = f"{said[: _LONGEST_REASON - 1]}…"
+        return empty._replace(reason=said)
 
 
-def _reason_of(error: Exception) -> str:
-    """Return what an error says in one line; the errors of others are named."""
-    said = " ".join(str(error).split())
-    if not isinstance(error, PairrankError):
-        said = f"{type(error).__name__}: {said}"
-    return said if len(said) <= _LONGEST_REASON else f"{said[: _LONGEST_REASON - 1]}…"
-
-
-def _judged(task: Task, candidate: Candidate, fold: Fold, empty: Cell) -> Cell:
+def _judged(task: Task, candidate: Candidate, split: Split) -> dict[str, Any]:
+    """Return the fields of a cell: the values of a model, and the seconds that it took."""
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        params = _chosen(task, candidate, task.rows.part(fold.split[0]))
+        params = _chosen(task, candidate, task.rows.part(split[0]))
     chosen = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train, test = task.parts(task.rows, fold.split)
+        train, test = task.parts(task.rows, split)
         prepared = time.perf_counter()
         model = _fitted(candidate, params, train)
         fitted = time.perf_counter()
@@ -160,17 +140,16 @@ def _judged(task: Task, candidate: Candidate, fold: Fold, empty: Cell) -> Cell:
             name: measure(name, test.y, scores, test.layout, None, task.graph)
             for name in task.metrics
         }
-    said = dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
-    return empty._replace(
-        params=params,
-        choice_seconds=chosen - start if params else np.nan,
-        fit_seconds=fitted - prepared,
-        predict_seconds=predicted - fitted,
-        values={name: each.value for name, each in measured.items()},
-        queries=[0] if test.qid is None else query_codes(test.qid)[0].tolist(),
-        by_query={name: each.by_query for name, each in measured.items()},
-        warnings=list(said),
-    )
+    return {
+        "params": params,
+        "choice_seconds": chosen - start if params else np.nan,
+        "fit_seconds": fitted - prepared,
+        "predict_seconds": predicted - fitted,
+        "values": {name: each.value for name, each in measured.items()},
+        "queries": [0] if test.qid is None else query_codes(test.qid)[0].tolist(),
+        "by_query": {name: each.by_query for name, each in measured.items()},
+        "warnings": list(dict.fromkeys(" ".join(str(each.message).split()) for each in caught)),
+    }
 
 
 def folds_of(cv: Any, rows: Rows, seed: int) -> list[Split]:
@@ -207,7 +186,8 @@ def _chosen(task: Task, candidate: Candidate, rows: Rows) -> dict[str, Any]:
 def _fitted(candidate: Candidate, params: Mapping[str, Any], rows: Rows) -> Any:
     """Return a fitted clone; an interrupted fit of a ranker, which returns, interrupts all."""
     model = clone(candidate.estimator).set_params(**params)
-    taken = _taken_by(model, list(rows.layout))
+    routed = get_routing_for_object(model).consumes("fit", list(rows.layout))
+    taken = {*routed, *inspect.signature(model.fit).parameters}
     refused = sorted(rows.layout.keys() - taken - {"qid"})
     if refused:
         raise PairrankError(f"it takes no {' and no '.join(refused)}")
@@ -219,12 +199,6 @@ def _fitted(candidate: Candidate, params: Mapping[str, Any], rows: Rows) -> Any:
     if getattr(ranker_in(model), "status_", None) == "interrupted":
         raise KeyboardInterrupt
     return model
-
-
-def _taken_by(model: Any, names: list[str]) -> set[str]:
-    """Return the arguments per row that `fit` takes, also those that a meta-estimator routes."""
-    routed = get_routing_for_object(model).consumes("fit", names)
-    return set(routed) | set(inspect.signature(model.fit).parameters) & set(names)
 
 
 def scores_of(model: Any, X: Any, graph: Any) -> FloatArray:
@@ -241,10 +215,6 @@ def scores_of(model: Any, X: Any, graph: Any) -> FloatArray:
     scores = np.asarray(scores, dtype=np.float64).reshape(X.shape[0], -1)
     if scores.shape[1] != 1 or not np.isfinite(scores).all():
         raise PairrankError("its predictions are not one finite number per row")
-    return -scores[:, 0] if is_classifier(model) and _is_turned(model, graph) else scores[:, 0]
-
-
-def _is_turned(classifier: Any, graph: Any) -> bool:
-    """Return whether a graph prefers the first class to the second."""
-    order = as_graph(graph)
-    return isinstance(order, OrderGraph) and tuple(classifier.classes_[::-1]) in order.edges
+    order = as_graph(graph) if is_classifier(model) else None
+    is_turned = isinstance(order, OrderGraph) and tuple(model.classes_[::-1]) in order.edges
+    return -scores[:, 0] if is_turned else scores[:, 0]

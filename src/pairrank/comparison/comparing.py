@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
 from numbers import Integral
 from typing import Any, Unpack
 
@@ -26,8 +25,7 @@ from pairrank.comparison.tables import (
     summary_of,
     table_of_cells,
     table_of_queries,
-    values_by_fold,
-    values_by_query,
+    units_of,
 )
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
@@ -162,6 +160,7 @@ def compare(
     folds = _all_folds(cv, n_repeats, given, random_state)
     task = Task(given, judged_by, graph, inner_cv, bool(standardize), random_state)
     cells, interrupted = _run(task, candidates, folds)
+    by_queries = query_names.size > 1
     settings = {
         "n_rows": given.X.shape[0],
         "n_features": given.X.shape[1],
@@ -174,11 +173,15 @@ def compare(
         "seed": random_state,
         "baseline": baseline,
         "tried": {each.name: tried_text(each.grid) for each in candidates},
-        "units": "queries" if query_names.size > 1 else "folds",
+        "units": "queries" if by_queries else "folds",
     }
-    by_queries = settings["units"] == "queries"
-    values_of = values_by_query if by_queries else partial(values_by_fold, folds)
-    units = {metric: values_of(cells, metric) for metric in judged_by}
+    finished = [cell for cell in cells if not cell.reason]
+    queries = table_of_queries(finished, judged_by)
+    judged, unit = queries, queries["qid"]
+    if not by_queries:
+        judged = table_of_cells(finished, judged_by)
+        unit = np.array([cell.repeat * settings["n_folds"] + cell.fold for cell in finished], int)
+    units = {metric: units_of(judged, metric, unit) for metric in judged_by}
     ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
     tests = [
         test
@@ -196,7 +199,7 @@ def compare(
         models=names,
         metrics=judged_by,
         scores=table_of_cells(cells, judged_by),
-        queries=table_of_queries(cells, judged_by, query_names),
+        queries={**queries, "qid": query_names[queries["qid"]]},
         summary=summary_of(names, cells, judged_by),
         differences=columns_of(tests, Difference._fields),
         units=units,

@@ -170,26 +170,22 @@ def candidates_of(models: Any, graph: Any, seed: int) -> list[Candidate]:
 
     `graph` and `seed` are set on models that are known by name and have such a parameter.
     """
-    if models is None:
-        models = DEFAULT
+    models = DEFAULT if models is None else models
     if isinstance(models, str):
         models = [name.strip() for name in models.split(",") if name.strip()]
     if not isinstance(models, Mapping):
-        names = list(models)
-        check_names(names)
-        models = {name: name for name in names}
+        models = list(models)
+        check_names(models)
+        models = {name: name for name in models}
     if not models:
         raise PairrankError(f"models names none; give at least one of {', '.join(KNOWN)}")
-    shown = [str(name) for name in models]
-    twice = next((name for place, name in enumerate(shown) if name in shown[:place]), None)
-    if twice is not None:
-        raise PairrankError(f"two models have the name {twice!r}; give each another name")
+    _refuse_twice([str(name) for name in models])
     return [_candidate(str(name), model, graph, seed) for name, model in models.items()]
 
 
 def check_names(names: list[Any]) -> None:
     """Raise a PairrankError for a name that is not known, or is given twice."""
-    for place, name in enumerate(names):
+    for name in names:
         if not isinstance(name, str):
             raise PairrankError(
                 f"models holds {name!r}, which is not a name; give estimators as a mapping, "
@@ -199,8 +195,13 @@ def check_names(names: list[Any]) -> None:
             near = difflib.get_close_matches(name.lower(), KNOWN, n=3, cutoff=0.5)
             asked = f" (did you mean {' or '.join(near)}?)" if near else ""
             raise PairrankError(f"there is no model {name!r}{asked}; use one of {', '.join(KNOWN)}")
-        if name in names[:place]:
-            raise PairrankError(f"model {name!r} is named twice; name it once")
+    _refuse_twice(names)
+
+
+def _refuse_twice(names: list[str]) -> None:
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise PairrankError(f"model {twice!r} is named twice; name it once")
 
 
 def _candidate(name: str, model: Any, graph: Any, seed: int) -> Candidate:

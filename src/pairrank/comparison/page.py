@@ -6,7 +6,6 @@ import re
 from html import escape
 from typing import Any, NamedTuple
 
-from pairrank.comparison.tables import Difference
 from pairrank.report.page import environment
 
 NONE = "–"
@@ -19,37 +18,6 @@ class Table(NamedTuple):
     rows: list[list[str]]
     best: set[tuple[int, int]]
     notes: list[str]
-
-
-class Against(NamedTuple):
-    """The tests of one model against the others by a metric.
-
-    `counts` are the units in which it is larger, equal and smaller, for each other model.
-    """
-
-    metric: str
-    differences: list[Difference]
-    counts: list[list[int]]
-
-
-class Page(NamedTuple):
-    """The sections of a page."""
-
-    facts: list[tuple[str, Any]]
-    table: Table
-    metrics: list[str]
-    reference: str | None
-    units: str
-    against: list[Against]
-    all_pairs: list[Difference]
-    tried: list[tuple[str, str]]
-    cells: list[tuple[Any, ...]]
-
-
-def page_of(page: Page) -> str:
-    """Return the page as HTML: one file that loads nothing."""
-    title = f"Comparison of {len(page.table.rows)} models"
-    return str(template_of_page().render(title=title, page=page))
 
 
 def template_of_page() -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.comparison.page import NONE, Against, Page, Table, html_table, markdown, page_of
+from pairrank.comparison.page import NONE, Table, html_table, markdown, template_of_page
 from pairrank.comparison.tables import SECONDS, Columns, Difference
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import atomic_write
@@ -103,7 +103,9 @@ class ComparisonResults:
             if (found.model, found.other) == (model, other):
                 return found
             if (found.model, found.other) == (other, model):
-                return found.turned()
+                low, high = -found.high, -found.low
+                turned: dict[str, Any] = {"model": model, "other": other, "low": low, "high": high}
+                return found._replace(difference=-found.difference, **turned)
         return None
 
     def _tests(self, metric: str) -> list[Difference]:
@@ -142,7 +144,8 @@ class ComparisonResults:
             write_columns(path, columns)
             return
         if suffix == ".html":
-            text = page_of(self._page())
+            title = f"Comparison of {len(self.models)} models"
+            text = template_of_page().render(title=title, page=self._page())
         elif suffix == ".json":
             text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
         else:
@@ -165,8 +168,8 @@ class ComparisonResults:
             "interrupted": self.interrupted,
             "settings": self.settings,
             **{
-                name: {key: _listed(values) for key, values in self._table(name).items()}
-                for name in TABLES
+                table: {name: _listed(values) for name, values in self._table(table).items()}
+                for table in TABLES
             },
         }
 
@@ -207,9 +210,7 @@ class ComparisonResults:
 
     def _notes(self) -> list[str]:
         """Return what was done, how differences were tested, and what did not work."""
-        notes = [self._procedure()]
-        if any(map(_arrow, self.metrics)):
-            notes.append("↓: lower is better.")
+        notes = [self._procedure(), *["↓: lower is better."] * any(map(_arrow, self.metrics))]
         notes += self._test_note()
         if self.interrupted:
             notes.append("Interrupted: some folds are missing.")
@@ -229,14 +230,14 @@ class ComparisonResults:
     def _procedure(self) -> str:
         done = self.settings
         folds = f"{done['n_folds']} folds of {'queries' if done['n_queries'] > 1 else 'rows'}"
-        if done["n_repeats"] > 1:
-            folds += f", {done['n_repeats']} times"
+        times = f", {done['n_repeats']} times" if done["n_repeats"] > 1 else ""
         chosen = "strengths not chosen"
         if done["inner_cv"]:
             chosen = f"strengths chosen by {self.metrics[0]} in {done['inner_cv']} inner folds"
         scaled = "standardised" if done["standardize"] else "as given"
         return (
-            f"Mean ± standard deviation over {folds}; {chosen}; features {scaled}; median seconds."
+            f"Mean ± standard deviation over {folds}{times}; {chosen}; features {scaled}; "
+            "median seconds."
         )
 
     def _test_note(self) -> list[str]:
@@ -252,37 +253,42 @@ class ComparisonResults:
             f"for {len(tested)} comparison{'s' * (len(tested) > 1)}."
         ]
 
-    def _page(self) -> Page:
-        done = self.settings
+    def _page(self) -> dict[str, Any]:
+        """Return what the template of the page shows."""
+        done, cells = self.settings, self.scores
         counted = ("n_rows", "n_features", "n_queries", "n_pairs")
         facts = [(name[2:].capitalize(), done[name]) for name in counted]
         facts += [("Models", len(self.models)), ("Folds", done["n_folds"] * done["n_repeats"])]
         names = ["model", "repeat", "fold", "params", "fit_seconds", *self.metrics]
-        cells = zip(*(self.scores[name].tolist() for name in names), strict=True)
-        against = [self._against(name) for name in self.metrics]
-        return Page(
-            facts=[*facts, ("Seed", done["seed"])],
-            table=self.means(),
-            metrics=self.metrics,
-            reference=self.reference,
-            units=done["units"],
-            against=[each for each in against if each.differences],
-            all_pairs=[each for name in self.metrics for each in self._tests(name)],
-            tried=[(name, text) for name, text in done["tried"].items() if text],
-            cells=list(cells),
-        )
+        against = {name: self._against(name) for name in self.metrics}
+        return {
+            "facts": [*facts, ("Seed", done["seed"])],
+            "table": self.means(),
+            "metrics": self.metrics,
+            "reference": self.reference,
+            "units": done["units"],
+            "against": {name: tests for name, tests in against.items() if tests},
+            "all_pairs": {
+                name: [(each, ()) for each in self._tests(name)] for name in self.metrics
+            },
+            "tried": [(name, text) for name, text in done["tried"].items() if text],
+            "cells": list(zip(*(cells[name].tolist() for name in names), strict=True)),
+        }
 
-    def _against(self, metric: str) -> Against:
-        """Return the tests of the reference against each other model, and how units differ."""
+    def _against(self, metric: str) -> list[tuple[Difference, list[int]]]:
+        """Return the tests of the reference against each other model.
+
+        Beside each are the numbers of units in which it is larger, equal and smaller.
+        """
         first, values = self.reference, self.units[metric]
-        others = [self.models[at] for at in self.order() if self.models[at] != first]
-        found = [] if first is None else [self.between(metric, first, name) for name in others]
-        tested = [each for each in found if each is not None]
-        counts = []
-        for each in tested:
-            one, other = values[each.model], values[each.other]
-            counts.append([int(np.sum(sign)) for sign in (one > other, one == other, one < other)])
-        return Against(metric, tested, counts)
+        found = []
+        for other in (self.models[at] for at in self.order()):
+            tested = None if first in (None, other) else self.between(metric, str(first), other)
+            if tested is not None:
+                one, two = values[tested.model], values[tested.other]
+                counts = [int(np.sum(sign)) for sign in (one > two, one == two, one < two)]
+                found.append((tested, counts))
+        return found
 
     def __repr__(self) -> str:
         return markdown(self.means())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from pairrank._protocols import FloatArray
-from pairrank.comparison.cells import Cell, Fold
+from pairrank.comparison.cells import Cell
 from pairrank.metrics.tables import compare_values
 
 LEVEL = 0.95
@@ -45,16 +45,6 @@ class Difference(NamedTuple):
     high: float
     p_value: float
     adjusted_p_value: float
-
-    def turned(self) -> Difference:
-        """Return the difference with the models exchanged."""
-        return self._replace(
-            model=self.other,
-            other=self.model,
-            difference=-self.difference,
-            low=-self.high,
-            high=-self.low,
-        )
 
 
 def differences_of(
@@ -109,19 +99,8 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
     """Test the mean difference over folds, whose training rows overlap.
 
     The variance of the mean of J differences is (1/J + ratio) times their sample variance, where
-    `ratio` is that of test rows to training rows; t has J - 1 degrees of freedom.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_folds,)
-        NaN where a fold does not count.
-    ratio : float
-        The number of test rows per training row.
-
-    Returns
-    -------
-    tuple
-        The number of folds, the mean difference, the ends of its interval, the p-value.
+    `ratio` is that of test rows to training rows; t has J - 1 degrees of freedom. Folds that do not
+    count are NaN.
 
     References
     ----------
@@ -195,24 +174,40 @@ def table_of_cells(cells: Sequence[Cell], metrics: Sequence[str]) -> Columns:
     return {**table, "reason": np.array([cell.reason for cell in cells])}
 
 
-def table_of_queries(cells: Sequence[Cell], metrics: Sequence[str], names: NDArray[Any]) -> Columns:
-    """Return one row per model, repeat and query; `names` are the queries of the codes in cells."""
+def table_of_queries(cells: Sequence[Cell], metrics: Sequence[str]) -> Columns:
+    """Return one row per finished model, repeat and query; `qid` holds codes."""
     sizes = [len(cell.queries) for cell in cells]
     table = {
         name: np.repeat(values, sizes)
         for name, values in columns_of(cells, ("model", "repeat", "fold")).items()
     }
-    table["qid"] = names[np.array([code for cell in cells for code in cell.queries], dtype=int)]
+    table["qid"] = np.array([code for cell in cells for code in cell.queries], dtype=int)
     for metric in metrics:
-        joined = [cell.by_query[metric] for cell in cells if not cell.reason]
-        table[metric] = np.concatenate(joined) if joined else np.empty(0)
+        table[metric] = np.concatenate([np.empty(0), *(cell.by_query[metric] for cell in cells)])
     return table
+
+
+def units_of(table: Columns, metric: str, unit: NDArray[Any]) -> dict[str, FloatArray]:
+    """Return each model's mean value of each unit; NaN where there is none.
+
+    `unit` is the code of the unit of each row of the table, from 0.
+    """
+    values = {}
+    for model in dict.fromkeys(table["model"].tolist()):
+        counted = (table["model"] == model) & ~np.isnan(table[metric])
+        sums, counts = (
+            np.bincount(unit[counted], weight, unit.max() + 1)
+            for weight in (table[metric][counted], None)
+        )
+        with np.errstate(invalid="ignore"):
+            values[model] = sums / counts
+    return values
 
 
 def summary_of(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str]) -> Columns:
     """Return one row per model: means and deviations over its folds, and its reasons."""
-    own = {name: [cell for cell in cells if cell.model == name] for name in models}
-    done = [[cell for cell in own[name] if not cell.reason] for name in models]
+    own = [[cell for cell in cells if cell.model == name] for name in models]
+    done = [[cell for cell in each if not cell.reason] for each in own]
     table: Columns = {"model": np.array(models), "n_folds": np.array([len(each) for each in done])}
     for metric in metrics:
         values = [np.array([cell.values[metric] for cell in each]) for each in done]
@@ -227,12 +222,11 @@ def summary_of(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[s
         table[name] = np.array([np.median(each) if each else np.nan for each in seconds])
     chosen = [Counter(_text_of(cell.params) for cell in each).most_common(1) for each in done]
     table["params"] = np.array([each[0][0] if each else "" for each in chosen])
-    reasons = [[cell.reason for cell in own[name] if cell.reason] for name in models]
-    table["reason"] = np.array([joined(list(dict.fromkeys(each))) for each in reasons])
-    return table
+    reasons = [list(dict.fromkeys(cell.reason for cell in each if cell.reason)) for each in own]
+    return {**table, "reason": np.array([_joined(each) for each in reasons])}
 
 
-def joined(reasons: Sequence[str]) -> str:
+def _joined(reasons: Sequence[str]) -> str:
     """Return the first of different reasons, and how many more there are."""
     more = len(reasons) - 1
     others = f" (and {more} other reason{'s' * (more > 1)})" if more > 0 else ""
@@ -243,36 +237,3 @@ def _text_of(params: Mapping[str, Any]) -> str:
     """Return parameters as text, "alpha=0.1, C=1"."""
     shown = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in params.items()}
     return ", ".join(f"{name}={value}" for name, value in shown.items())
-
-
-def values_by_query(cells: Sequence[Cell], metric: str) -> dict[str, FloatArray]:
-    """Return each model's values per query, means over repeats; NaN where a query does not count.
-
-    Models without a finished cell are left out.
-    """
-    n_queries = 1 + max((code for cell in cells for code in cell.queries), default=-1)
-    sums: dict[str, FloatArray] = {}
-    for cell in cells:
-        if not cell.reason:
-            total = sums.setdefault(cell.model, np.zeros((2, n_queries)))
-            values = cell.by_query[metric]
-            counted = ~np.isnan(values)
-            places = np.array(cell.queries)[counted]
-            total[:, places] += [values[counted], np.ones(places.size)]
-    return {
-        name: np.divide(total, count, out=np.full(n_queries, np.nan), where=count > 0)
-        for name, (total, count) in sums.items()
-    }
-
-
-def values_by_fold(
-    folds: Sequence[Fold], cells: Sequence[Cell], metric: str
-) -> dict[str, FloatArray]:
-    """Return each model's values per fold; NaN where it has none."""
-    places = {(fold.repeat, fold.fold): at for at, fold in enumerate(folds)}
-    values: dict[str, FloatArray] = {}
-    for cell in cells:
-        if not cell.reason:
-            own = values.setdefault(cell.model, np.full(len(places), np.nan))
-            own[places[cell.repeat, cell.fold]] = cell.values[metric]
-    return values

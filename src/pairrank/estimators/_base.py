@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +28,8 @@ from pairrank.estimators._rows import (
 from pairrank.exceptions import PairrankError
 from pairrank.kernels import Kernel
 from pairrank.metrics._names import metric_named
-from pairrank.preferences import Levels, OrderGraph, Pairs, refuse_roles
+from pairrank.preferences import OrderGraph, Pairs, refuse_roles
+from pairrank.preferences._codes import query_codes
 
 Graph = Literal["full", "chain"] | OrderGraph
 AnyKernel = (
@@ -131,13 +131,13 @@ class BaseRanker(Described, BaseEstimator):
         if isinstance(X, RowBlocks):
             refuse_given(qid=qid)
             scores, rows = X._scored(self)
-            if scores.ndim == 1:
-                return _positions(scores, rows.qid)
-            return np.column_stack([_positions(each, rows.qid) for each in scores.T])
-        if targets := self._by_target():
-            return np.column_stack([each.rank(X, qid) for each in targets])
-        scores = self.predict(X)
-        return _positions(scores, validation.check_query_ids(qid, scores.size))
+            qid = rows.qid
+        else:
+            scores = self.predict(X)
+            qid = validation.check_query_ids(qid, len(scores))
+        if scores.ndim == 1:
+            return _positions(scores, qid)
+        return np.column_stack([_positions(each, qid) for each in scores.T])
 
     @of_rows
     def score(
@@ -173,14 +173,14 @@ class BaseRanker(Described, BaseEstimator):
             labels, rows = found.y, {name: getattr(found, name) for name in ALIGNED}
         else:
             scores = self.predict(X)
-        if scores.ndim == 1:
-            return pairwise_accuracy(labels, scores, graph=self.graph, **rows)
-        columns = columns_of(self._check_y(labels, None))
-        if len(columns) != scores.shape[1]:
-            raise PairrankError(f"y has {len(columns)} targets, the ranker {scores.shape[1]}")
-        each = zip(columns, scores.T, strict=True)
-        accuracies = [pairwise_accuracy(*pair, graph=self.graph, **rows) for pair in each]
-        return float(np.mean(accuracies))
+        columns = [labels] if scores.ndim == 1 else columns_of(self._check_y(labels, None))
+        each = [scores] if scores.ndim == 1 else list(scores.T)
+        if len(columns) != len(each):
+            raise PairrankError(f"y has {len(columns)} targets, the ranker {len(each)}")
+        pairs = zip(columns, each, strict=True)
+        return float(
+            np.mean([pairwise_accuracy(*pair, graph=self.graph, **rows) for pair in pairs])
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted ranker to a model file, which holds no code; see `load_model`."""
@@ -208,16 +208,6 @@ class BaseRanker(Described, BaseEstimator):
                 "the features: fit it with kernel=None"
             )
         return self.coef_
-
-    def _by_target(self) -> list[Self]:
-        """Return a ranker with the weights of each of several targets; none if there is one."""
-        coefs: Any = getattr(self, "coef_", 0.0)
-        if np.ndim(coefs) < 2:
-            return []
-        singles = [copy.copy(self) for _ in coefs]
-        for single, coef in zip(singles, coefs, strict=True):
-            single.coef_ = coef
-        return singles
 
     def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
         """Validate rows and their `ALIGNED` arguments by name, before any work starts.
@@ -330,10 +320,9 @@ class BaseRanker(Described, BaseEstimator):
 
 def _positions(scores: FloatArray, qid: NDArray[Any] | None) -> NDArray[np.int64]:
     """Return the position of each row within its query by one score per row, 1 = best."""
-    layout = Levels.build(np.zeros(scores.size), qid)
-    query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_start))
-    order = np.lexsort((layout.row_of, -scores[layout.row_of], query))
+    codes = np.zeros(scores.size, dtype=np.int32) if qid is None else query_codes(qid)[1]
+    order = np.lexsort((-scores, codes))
+    sizes = np.bincount(codes)
     positions = np.empty(scores.size, dtype=np.int64)
-    places = np.arange(scores.size) - layout.query_start[query] + 1
-    positions[layout.row_of[order]] = places
+    positions[order] = np.arange(scores.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
     return positions

@@ -116,8 +116,8 @@ class Described:
 
     _descriptions: ClassVar[dict[str, str]] = {}
     """Entries that replace those of `SHARED` in subclasses."""
-    _documented_by: ClassVar[tuple[type, ...]] = ()
-    """Further classes whose descriptions of parameters apply."""
+    _ranker_class: ClassVar[tuple[type, ...]] = ()
+    """The class that a search fits, whose descriptions of parameters apply."""
 
     _written: ClassVar[str | None]
     """The docstring as it was written."""
@@ -132,7 +132,7 @@ class Described:
         """Complete the docstring by the parameters that the constructor has now."""
         if cls._written:
             known = {"Parameters": ""} | SHARED
-            for source in (*reversed(cls.__mro__[1:]), *cls._documented_by):
+            for source in (*reversed(cls.__mro__[1:]), *cls._ranker_class):
                 known |= parameters_of(source) | source.__dict__.get("_descriptions", {})
             names = list(inspect.signature(cls).parameters)
             cls.__doc__ = completed(cls._written, names, known)

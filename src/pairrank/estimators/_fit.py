@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,9 +35,6 @@ from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Pairs
 
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
-
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
 
@@ -58,15 +55,6 @@ _REMEDIES = {
     "epsilon": "lower epsilon",
 }
 """The remedy for weights that are all zero, by parameter."""
-
-
-class _Kept(NamedTuple):
-    """The weights of a target, its status, their iteration and their objective."""
-
-    coef: FloatArray
-    status: Status
-    iteration: int
-    objective: float
 
 
 class FittedRanker(BaseRanker, ABC):
@@ -258,7 +246,7 @@ class SolvedRanker(FittedRanker, ABC):
         validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         super()._check_parameters()
 
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
         """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
 
         A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,
@@ -295,11 +283,11 @@ class SolvedRanker(FittedRanker, ABC):
         several = n_targets > 1
         histories = [solution.history for solution in solutions]
         kept = [self._kept(*pair) for pair in zip_longest(solutions, watches[: len(solutions)])]
-        self.objective_ = float(sum(one.objective for one in kept))
-        self.best_iteration_ = kept[-1].iteration
-        coefs = np.zeros((n_targets, kept[0].coef.size))
-        coefs[: len(kept)] = [one.coef for one in kept]
-        status = min((one.status for one in kept), key=lambda one: one.ok)
+        weights, statuses, iterations, values = zip(*kept, strict=True)
+        self.objective_, self.best_iteration_ = float(sum(values)), iterations[-1]
+        coefs = np.zeros((n_targets, weights[0].size))
+        coefs[: len(kept)] = weights
+        status = min(statuses, key=lambda one: one.ok)
         self.coef_ = coefs if several else coefs[0]
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.status_ = status.name.lower()
@@ -339,13 +327,16 @@ class SolvedRanker(FittedRanker, ABC):
             stacklevel=3,
         )
 
-    def _kept(self, solution: Any, watch: Watch | None) -> _Kept:
-        """Return a target's solution, or its best iterate on validation rows if it stops early."""
+    def _kept(self, solution: Any, watch: Watch | None) -> tuple[FloatArray, Status, int, float]:
+        """Return the weights kept of a target, their status, iteration and objective.
+
+        They are the solution's, or those of the best iterate on validation rows if it stops early.
+        """
         values = [step.value for step in solution.history] or [float("nan")]
         if watch is None or watch.best is None or not self._stops_early:
-            return _Kept(solution.coef, solution.status, solution.n_iter, values[-1])
+            return solution.coef, solution.status, solution.n_iter, values[-1]
         status = Status.VALIDATED if watch.ran_out else solution.status
-        return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
+        return watch.best, status, watch.best_iteration, values[watch.best_iteration]
 
 
 def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:

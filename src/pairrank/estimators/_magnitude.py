@@ -4,49 +4,41 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Features, FloatArray
 from pairrank.blocks._contracts import Passes
-from pairrank.estimators._descent import Method
-from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import entries, ranker
-from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of
-from pairrank.estimators._targets import TargetsMixin
+from pairrank.estimators._targets import DifferenceRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
-from pairrank.objective import Problem
 from pairrank.objective.normal_equations import block_rows, dense
 from pairrank.preferences import Differences, Pairs
 
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
-
 _SHARE = 0.1
 """The default C per row and unit of the labels: the C of RankSVM."""
-PENALTY = 2.0
-"""The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
 
 @ranker
-class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
+class MagnitudeRanker(DifferenceRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
     C: float | None = None
     _: KW_ONLY
     n: int = 2
-    solver: str = "auto"
     tol: float = 1e-4
-    warm_start: bool = False
+
+    _mean_cost = True
 
     _descriptions: ClassVar = entries("""
 C : float or None, default None
@@ -132,26 +124,10 @@ n_pairs_ : int
         """Return the cost of a difference."""
         return Tube(getattr(self, "epsilon_", 0.0), int(self.n))
 
-    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        is_kernel = self._is_precomputed and not self._maps_features
-        problem = Problem(features, preferences, self._loss(), PENALTY, is_kernel=is_kernel)
-        return minimizer(problem, self._method())
-
-    def _method(self) -> Method:
-        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
-
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        from pairrank.blocks.differences import prepare_differences
-
-        prepared = prepare_differences(passes, catalog, self._loss(), mean_cost=True)
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
+        prepared = super()._prepare_blocks(passes, catalog)
         self._derive(prepared.size, prepared.spread)
         return prepared
-
-    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.blocks.problem import BlockProblem
-
-        problem = BlockProblem(passes, prepared, self._loss(), PENALTY, self.C_)
-        return minimizer(problem, self._method())
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         """Return the differences of the first target, with weights C w_i w_j/m_q^2 in query q.
@@ -159,20 +135,15 @@ n_pairs_ : int
         In `Differences` a pair has the weight w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q,
         which sum to 2 C per query. Comparisons get C/T, T their total weight.
         """
-        n_rows = rows.X.shape[0]
-        if isinstance(rows.y, Pairs):
-            pairs = rows.y.bound(n_rows, ties=False, **rows.layout)
-            pairs.require_pairs()
-            self._derive(*_size_and_spread(pairs, []))
-            pairs.pair_scale = self.C_ / pairs.pair_weight
-            return pairs
-        differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
-        differences.require_pairs(columns_of(rows.y))
+        differences = super()._preferences(rows)
         self._derive(*_size_and_spread(differences, columns_of(rows.y)))
+        if isinstance(differences, Pairs):
+            differences.pair_scale = self.C_ / differences.pair_weight
+            return differences
         C = self.C_
         total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
         if rows.sample_weight is None and differences.query_of is None:
-            by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
+            by_row = np.full(rows.X.shape[0], 2.0 * C / rows.X.shape[0])
         else:
             by_row = 2.0 * C * differences.share()
         return replace(differences, weight=by_row, query_weight=total)
@@ -188,29 +159,28 @@ def _size_and_spread(
     1 where all comparisons are ties.
     """
     if isinstance(preferences, Pairs):
-        total = float(preferences.pair_weight)
         magnitude, weight = preferences.magnitude, preferences.weight
-        size = np.ones(preferences.n_pairs) if magnitude is None else np.abs(magnitude)
-        largest = float(size.max(initial=0.0)) or 1.0
-        mean = float(np.average((size / largest) ** 2, weights=weight))
-        return 2.0 * total, largest * float(np.sqrt(0.5 * mean)) or 1.0
-    total = float(preferences.query_weight.sum())
-    squares = [_deviation(preferences.with_target(target)) for target in targets]
-    largest = max(squares)
-    spread = largest * float(np.sqrt(np.mean([(each / largest) ** 2 for each in squares])))
-    return total / int(np.count_nonzero(preferences.query_weight)), spread
+        size = np.ones(preferences.n_pairs) if magnitude is None else magnitude
+        spread = float(np.sqrt(0.5)) * _root_mean_square(size, weight) or 1.0
+        return 2.0 * float(preferences.pair_weight), spread
+    weight, total = preferences.weight, float(preferences.query_weight.sum())
+    deviations = []
+    for target in targets:
+        aimed = preferences.with_target(target)
+        deviations.append(_root_mean_square(aimed.centred(aimed.target), weight))
+    n_queries = int(np.count_nonzero(preferences.query_weight))
+    return total / n_queries, _root_mean_square(np.array(deviations))
 
 
-def _deviation(differences: Differences) -> float:
-    """Return the standard deviation of labels about the mean of their query; no overflow."""
-    centred = np.abs(differences.centred(differences.target))
-    if differences.weight is not None:
-        centred = np.where(differences.weight > 0, centred, 0.0)
-    largest = float(centred.max(initial=0.0))
-    if largest == 0:
+def _root_mean_square(values: FloatArray, weight: FloatArray | None = None) -> float:
+    """Return the root of the weighted mean of squares, which may neither overflow nor underflow."""
+    values = values if weight is None else values[weight > 0]
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
         return 0.0
-    squares = np.square(centred / largest)
-    return largest * float(np.sqrt(np.average(squares, weights=differences.weight)))
+    squares = np.square(values / largest)
+    kept = None if weight is None else weight[weight > 0]
+    return largest * float(np.sqrt(np.average(squares, weights=kept)))
 
 
 def _radius_of_rows(features: Any) -> float:
@@ -218,12 +188,9 @@ def _radius_of_rows(features: Any) -> float:
     n_rows, n_features = features.shape
     parts = threads.blocks(n_rows, block_rows(n_features))
     mean = sum(dense(features[part]).sum(axis=0) for part in parts) / n_rows
-    from_zero = from_mean = 0.0
-    for part in parts:
-        block = dense(features[part])
-        from_zero = max(from_zero, _largest_norm(block))
-        from_mean = max(from_mean, _largest_norm(block - mean))
-    return min(from_zero, from_mean)
+    from_zero = max(row_norms(dense(features[part])).max() for part in parts)
+    from_mean = max(row_norms(dense(features[part]) - mean).max() for part in parts)
+    return float(min(from_zero, from_mean))
 
 
 def _radius_of_kernel(K: Any) -> float:
@@ -241,7 +208,3 @@ def _radius_of_kernel(K: Any) -> float:
     means = np.asarray(K.mean(axis=0), dtype=np.float64).ravel()
     from_mean = squares - 2.0 * means + means.mean()
     return float(np.sqrt(max(0.0, min(squares.max(), from_mean.max()))))
-
-
-def _largest_norm(block: FloatArray) -> float:
-    return float(np.sqrt(np.einsum("ij,ij->i", block, block).max(initial=0.0)))

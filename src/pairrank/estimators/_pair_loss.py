@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -22,9 +22,6 @@ from pairrank.losses import Logistic, Probit, as_loss
 from pairrank.objective import Problem, StepRule
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Pairs, Preferences, as_graph
-
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
 
 
 @ranker
@@ -92,7 +89,7 @@ class PairLossRanker(SolvedRanker):
                 'solver="auto"'
             )
 
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
         from pairrank.blocks.layouts import prepare
 
         return prepare(

@@ -1,8 +1,10 @@
-"""TargetsMixin: rankers of numeric labels with one or several targets."""
+"""Rankers of numeric labels with one or several targets, and losses of their differences."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +15,17 @@ from pairrank import _validation as validation
 from pairrank._arrays import as_array
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
+from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._rows import Rows
+from pairrank.estimators._descent import Method
+from pairrank.estimators._differences import minimizer
+from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._fit import Solve, SolvedRanker
+from pairrank.estimators._rows import Rows, columns_of
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Pairs
+from pairrank.losses import Square, Tube
+from pairrank.objective import Problem
+from pairrank.preferences import Differences, Pairs
 from pairrank.preferences.roles import OF_DIFFERENCES
 
 _ASYMMETRY = 1e-8
@@ -100,6 +109,57 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
                 f"X has {X.shape[1]} features (columns), but there were {self.n_features_in_} "
                 "training rows: pass k(rows, training rows)"
             )
+
+
+@ranker
+class DifferenceRanker(TargetsMixin, SolvedRanker, ABC):
+    r"""A ranker that minimises penalty/2 \|w\|^2 + C_ (or 1) times a loss of all differences."""
+
+    _: KW_ONLY
+    solver: str = "auto"
+    warm_start: bool = False
+
+    _mean_cost: ClassVar[bool] = False
+    """Whether a query counts by its mean cost, not by the sum over its rows."""
+
+    @property
+    def _penalty(self) -> float:
+        """Twice the factor of the squared norm."""
+        return 2.0
+
+    @abstractmethod
+    def _loss(self) -> Square | Tube:
+        """Return the cost of a difference."""
+
+    def _method(self) -> Method:
+        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
+
+    def _preferences(self, rows: Rows) -> Differences | Pairs:
+        if isinstance(rows.y, Pairs):
+            pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
+            pairs.require_pairs()
+            return pairs
+        columns = columns_of(rows.y)
+        differences = Differences.build(columns[0], **rows.layout)
+        differences.require_pairs(columns)
+        return differences
+
+    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
+        is_kernel = self._is_precomputed and not self._maps_features
+        problem = Problem(features, preferences, self._loss(), self._penalty, is_kernel=is_kernel)
+        return minimizer(problem, self._method())
+
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
+        from pairrank.blocks.differences import prepare_differences
+
+        return prepare_differences(passes, catalog, self._loss(), mean_cost=self._mean_cost)
+
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
+        from pairrank.blocks.problem import BlockProblem
+
+        factor = getattr(self, "C_", 1.0)
+        problem = BlockProblem(passes, prepared, self._loss(), self._penalty, factor)
+        return minimizer(problem, self._method())
 
 
 def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
 from pairrank.solvers.limits import BoundStep, minimize_with_limits
 from pairrank.solvers.smoothed_limits import minimize_smoothed
-
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
 
 _MOST_EDGES = 1_000_000
 
@@ -228,7 +225,7 @@ class ConvexHullRanker(SolvedRanker):
 
         return solve
 
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
         from pairrank.blocks.hull import prepare_hull
 
         return prepare_hull(passes, catalog, as_graph(self.graph))

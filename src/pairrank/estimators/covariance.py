@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
-from pairrank._protocols import FloatArray, LikelihoodSum, PairLoss
+from pairrank._protocols import FloatArray, PairLoss
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
@@ -126,17 +126,19 @@ def coefficient_covariance(
     if kind == "clusters":
         assert isinstance(preferences, Pairs)
         spread = _spread_of_clusters(X, preferences, loss, scores, repetitions)
-    elif kind == "rows":
+    else:
+        gradients = np.concatenate([pair_sum.influence(scores, block) for _, block in columns])
         weight = np.ones(columns.n_rows) if sample_weight is None else sample_weight
-        spread = _spread_of_rows(columns, pair_sum, scores, weight)
-        if isinstance(preferences, Pairs):
+        if kind == "queries":
+            assert qid is not None
+            spread = _spread_of_queries(gradients, query_codes(qid)[1], weight)
+        else:
+            spread = _spread_of_rows(gradients, weight)
+        if kind == "rows" and isinstance(preferences, Pairs):
             own = _own_parts(columns, preferences, loss, scores, weight)
             rest = linalg.eigvalsh(spread - own, check_finite=False)
             if rest[0] >= -1e-12 * rest[-1]:
                 spread -= own
-    else:
-        assert qid is not None
-        spread = _spread_of_queries(columns, pair_sum, scores, qid, sample_weight)
     return sandwich(inverse, spread), flat
 
 
@@ -198,16 +200,21 @@ def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray) -> FloatArray:
     return slope if pairs.weight is None else slope * pairs.weight
 
 
-def _spread_of_rows(
-    columns: _Columns, pair_sum: LikelihoodSum, scores: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """Return the scatter of the rows' gradients about their mean, with weights."""
-    gradients = np.empty((columns.n_features, columns.n_rows))
-    for features, block in columns:
-        gradients[features] = pair_sum.influence(scores, block)
+def _spread_of_rows(gradients: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the scatter of the rows' gradients, (d, n_rows), about their mean, with weights."""
     totals = gradients.sum(axis=1)
     scaled = np.divide(gradients, np.sqrt(weight), out=gradients, where=weight > 0)
     return scaled @ scaled.T - np.outer(totals, totals) / weight.sum()
+
+
+def _spread_of_queries(
+    gradients: FloatArray, codes: NDArray[np.int32], weight: FloatArray
+) -> FloatArray:
+    """Return the scatter of the queries' gradients, each half the sum of its rows' gradients."""
+    kept, code = np.unique(codes[weight > 0], return_inverse=True)
+    rows = np.arange(code.size)
+    of_query = sparse.csr_array((np.full(code.size, 0.5), (code, rows)), (kept.size, code.size))
+    return scatter_of_totals([of_query @ gradients.T[weight > 0]])
 
 
 def _own_parts(
@@ -230,27 +237,6 @@ def _own_parts(
     joined = joined + joined.T
     degree = np.bincount(low, square, shape[0]) + np.bincount(high, square, shape[0])
     return _quadratic(columns, lambda block: degree * block - (joined @ block.T).T)
-
-
-def _spread_of_queries(
-    columns: _Columns,
-    pair_sum: LikelihoodSum,
-    scores: FloatArray,
-    qid: NDArray[Any],
-    sample_weight: FloatArray | None,
-) -> FloatArray:
-    """Return the scatter of the queries' gradients, each half the sum of its rows' gradients."""
-    _, codes = query_codes(qid)
-    n_queries = int(codes.max()) + 1
-    gradients = np.empty((columns.n_features, n_queries))
-    for features, block in columns:
-        of_rows = pair_sum.influence(scores, block)
-        for place, row in zip(range(features.start, features.stop), of_rows, strict=True):
-            gradients[place] = 0.5 * np.bincount(codes, row, n_queries)
-    kept = codes if sample_weight is None else codes[sample_weight > 0]
-    n_kept, totals = np.unique(kept).size, gradients.sum(axis=1)
-    scatter = gradients @ gradients.T - np.outer(totals, totals) / n_kept
-    return scatter * n_kept / max(n_kept - 1, 1)
 
 
 def flat_directions(

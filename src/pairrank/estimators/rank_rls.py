@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import KW_ONLY, replace
+from typing import Literal
 
 from pairrank import _validation as validation
-from pairrank.blocks._contracts import Passes
 from pairrank.estimators._descent import Method
-from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._fit import Solve, SolvedRanker
-from pairrank.estimators._rows import Rows, columns_of
-from pairrank.estimators._targets import TargetsMixin
+from pairrank.estimators._targets import DifferenceRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
-from pairrank.objective import Problem
-from pairrank.preferences import Differences, Pairs
-
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
 
 
 @ranker
-class RankRLS(TargetsMixin, SolvedRanker):
+class RankRLS(DifferenceRanker):
     r"""RankRLS: least squares over all pairs of rows, at the price of ridge regression.
 
     .. math:: \min_w \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j
@@ -122,34 +113,13 @@ class RankRLS(TargetsMixin, SolvedRanker):
                 'has none: use solver="cg" or regularization="tikhonov"'
             )
 
-    def _preferences(self, rows: Rows) -> Differences | Pairs:
-        if not isinstance(rows.y, Pairs):
-            differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
-            differences.require_pairs(columns_of(rows.y))
-            return differences
-        pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
-        pairs.require_pairs()
-        return pairs
-
-    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        is_kernel = self._is_precomputed
-        problem = Problem(features, preferences, Square(), self._penalty, is_kernel=is_kernel)
-        return minimizer(problem, self._method())
-
-    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        from pairrank.blocks.differences import prepare_differences
-
-        return prepare_differences(passes, catalog, Square())
-
-    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.blocks.problem import BlockProblem
-
-        return minimizer(BlockProblem(passes, prepared, Square(), self._penalty), self._method())
+    def _loss(self) -> Square:
+        return Square()
 
     @property
     def _penalty(self) -> float:
         return 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
 
     def _method(self) -> Method:
-        name = "cg" if self._stops_early else self.solver
-        return Method(name, float(self.tol), int(self.max_iter))
+        method = super()._method()
+        return replace(method, solver="cg") if self._stops_early else method

@@ -22,8 +22,9 @@ def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> Line
     if isinstance(getattr(model, "best_estimator_", None), Pipeline):
         model = model.best_estimator_
     *transformers, ranker = _steps(model)
-    if not hasattr(ranker, "linear_coef"):
-        ranker = getattr(ranker, "best_estimator_", ranker)
+    ranker = (
+        ranker if hasattr(ranker, "linear_coef") else getattr(ranker, "best_estimator_", ranker)
+    )
     if not hasattr(ranker, "linear_coef"):
         kind = ranker if isinstance(ranker, str) else type(ranker).__name__
         raise PairrankError(
@@ -109,20 +110,18 @@ def _names(given: Sequence[str] | None, learnt: Any, n_features: int) -> list[st
             f"feature_names has {len(names)} names, but the model has {n_features} features: give "
             "one name per feature"
         )
-    first: dict[str, int] = {}
     for number, name in enumerate(names):
-        if not isinstance(name, str) or not _is_usable(name):
+        is_text = isinstance(name, str) and bool(name) and "\0" not in name
+        if not is_text or any(0xD800 <= ord(letter) < 0xE000 for letter in name):
             raise PairrankError(
                 f"feature_names[{number}] = {name!r} cannot be written: give text that is not "
                 "empty, without NUL characters and half characters (surrogates)"
             )
-        if first.setdefault(name, number) != number:
-            raise PairrankError(
-                f"features {first[name]} and {number} are both named {name!r}: rename one of them"
-            )
+    first = {name: number for number, name in reversed(list(enumerate(names)))}
+    twice = next((number for number, name in enumerate(names) if first[name] != number), None)
+    if twice is not None:
+        name = names[twice]
+        raise PairrankError(
+            f"features {first[name]} and {twice} are both named {name!r}: rename one of them"
+        )
     return names
-
-
-def _is_usable(name: str) -> bool:
-    """Whether a name is text that every format can hold."""
-    return bool(name) and "\0" not in name and not any(0xD800 <= ord(c) < 0xE000 for c in name)

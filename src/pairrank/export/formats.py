@@ -35,10 +35,6 @@ class LinearModel(NamedTuple):
     title: str = "pairrank"
 
 
-_ROWS = 4096
-"""Dense rows are converted in blocks of so many."""
-
-
 class Arithmetic(NamedTuple):
     """The types in which a score is computed.
 
@@ -61,15 +57,14 @@ class Arithmetic(NamedTuple):
 
         Raises a PairrankError if a feature or a score is too large for its type.
         """
+        columns = sparse.csc_matrix(X)
+        columns.sum_duplicates()
         result = np.zeros(X.shape[0], dtype=self.sums)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            weights = weights.astype(self.sums)
-            if sparse.issparse(X):
-                self._add_sparse(X.tocsc(), weights, result)
-            else:
-                for start in range(0, len(result), _ROWS):
-                    block = slice(start, start + _ROWS)
-                    self._add_dense(X[block], weights, result[block])
+            values = columns.data.astype(self.features).astype(self.sums)
+            for feature, weight in enumerate(weights.astype(self.sums)):
+                entries = slice(columns.indptr[feature], columns.indptr[feature + 1])
+                result[columns.indices[entries]] += values[entries] * weight
             if self.adds_offset:
                 result += self.sums(offset)
         if not np.isfinite(result).all():
@@ -79,18 +74,6 @@ class Arithmetic(NamedTuple):
                 "scale the features down and fit again"
             )
         return result.astype(np.float64)
-
-    def _add_dense(self, X: NDArray[Any], weights: NDArray[Any], result: NDArray[Any]) -> None:
-        columns: NDArray[Any] = np.ascontiguousarray(X.T, dtype=self.features)
-        for column, weight in zip(columns, weights, strict=True):
-            result += column.astype(self.sums, copy=False) * weight
-
-    def _add_sparse(self, X: Any, weights: NDArray[Any], result: NDArray[Any]) -> None:
-        X.sum_duplicates()
-        values = X.data.astype(self.features).astype(self.sums)
-        for feature, weight in enumerate(weights):
-            entries = slice(X.indptr[feature], X.indptr[feature + 1])
-            result[X.indices[entries]] += values[entries] * weight
 
 
 SINGLE = Arithmetic(np.float32, np.float32)
@@ -106,20 +89,19 @@ def learning_to_rank_plugin(model: LinearModel) -> str:
 
     The plugins of Elasticsearch and OpenSearch take the definition as text that holds JSON.
     """
-    weights = dict(zip(model.names, _single(model), strict=True))
+    weights = _single_by_name(model)
     definition = {"type": "model/linear", "definition": json.dumps(weights)}
     return _json({"model": {"name": model.title, "model": definition}})
 
 
 def solr(model: LinearModel) -> str:
     """Return a LinearModel for Solr's model store, with a weight for every feature."""
-    weights = dict(zip(model.names, _single(model), strict=True))
     return _json(
         {
             "class": "org.apache.solr.ltr.model.LinearModel",
             "name": model.title,
             "features": [{"name": feature} for feature in model.names],
-            "params": {"weights": weights},
+            "params": {"weights": _single_by_name(model)},
         }
     )
 
@@ -144,9 +126,9 @@ def single_weights(model: LinearModel) -> np.ndarray:
     return weights
 
 
-def _single(model: LinearModel) -> list[float]:
-    """Return the float32 weights as numbers whose text every parser reads as the same float32."""
-    return [float(weight) for weight in single_weights(model)]
+def _single_by_name(model: LinearModel) -> dict[str, float]:
+    """Return float32 weights as numbers whose text every parser reads as the same float32."""
+    return dict(zip(model.names, single_weights(model).astype(np.float64).tolist(), strict=True))
 
 
 def _json(body: object) -> str:
@@ -170,16 +152,17 @@ def score(row):
 
 def as_json(model: LinearModel) -> str:
     """Return names, weights and offset as a JSON object."""
-    record = {
-        "format": "pairrank-linear",
-        "version": 1,
-        "pairrank": version("pairrank"),
-        "ranker": model.ranker,
-        "offset": model.offset,
-        "names": model.names,
-        "weights": model.weights.tolist(),
-    }
-    return json.dumps(record, indent=2) + "\n"
+    return _json(
+        {
+            "format": "pairrank-linear",
+            "version": 1,
+            "pairrank": version("pairrank"),
+            "ranker": model.ranker,
+            "offset": model.offset,
+            "names": model.names,
+            "weights": model.weights.tolist(),
+        }
+    )
 
 
 def as_csv(model: LinearModel) -> str:
@@ -201,14 +184,18 @@ def as_sql(model: LinearModel) -> str:
     Identifiers are quoted as in standard SQL. Numbers have an exponent, so that databases compute
     with floating point, not with decimals. Features of weight 0 are left out.
     """
-    terms = [
-        f"{_sql_number(weight)} * {_sql_identifier(feature)}"
-        for feature, weight in zip(model.names, model.weights.tolist(), strict=True)
-        if weight
-    ]
+    terms = []
+    for feature, weight in zip(model.names, model.weights.tolist(), strict=True):
+        if weight:
+            identifier = feature.replace('"', '""')
+            terms.append(f'{_sql_number(weight)} * "{identifier}"')
     if model.offset or not terms:
         terms.append(_sql_number(model.offset))
     return "\n+ ".join(terms) + "\n"
+
+
+def _sql_number(value: float) -> str:
+    return np.format_float_scientific(value, trim="-")
 
 
 def as_python(model: LinearModel) -> str:
@@ -220,14 +207,6 @@ def as_python(model: LinearModel) -> str:
         weights="\n".join(f"    {feature!r}: {weight!r}," for feature, weight in pairs),
         offset=model.offset,
     )
-
-
-def _sql_number(value: float) -> str:
-    return np.format_float_scientific(value, trim="-")
-
-
-def _sql_identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 OPSET = 13

@@ -71,10 +71,10 @@ class SearchedRanker(BaseRanker, ABC):
 
     Pairs are folded by their groups, or by single comparisons.
 
-    A subclass names in its class statement the `ranker` that it searches for, its `strength` (the
-    parameter that is chosen; with an s, the values to try) and `weakest_last` (whether the largest
-    value regularises least; the strongest of equally good values is chosen). It declares the values
-    and those of the ranker's parameters that it has; their descriptions are the ranker's.
+    A subclass sets `_ranker_class`, `_strength` (the parameter that is chosen; with an s, the
+    values to try) and `_weakest_last` (whether the largest value regularises least; the strongest
+    of equally good values is chosen). It declares the values and those of the ranker's parameters
+    that it has; their descriptions are the ranker's.
     """
 
     _: KW_ONLY
@@ -92,21 +92,8 @@ best_score_ : float
 best_estimator_ : estimator
     The ranker fitted on all rows; the search has its other attributes, too.
 """)
-    _ranker_class: ClassVar[type]
     _strength: ClassVar[str]
-    _weakest_last: ClassVar[bool]
-
-    def __init_subclass__(
-        cls,
-        *,
-        ranker: type | None = None,
-        strength: str = "",
-        weakest_last: bool = False,
-    ) -> None:
-        if ranker is not None:
-            cls._ranker_class, cls._strength, cls._weakest_last = ranker, strength, weakest_last
-            cls._documented_by = (ranker,)
-        super().__init_subclass__()
+    _weakest_last: ClassVar[bool] = False
 
     @of_rows
     def fit(
@@ -231,9 +218,10 @@ best_estimator_ : estimator
 
     def _ranker(self, **parameters: Any) -> Any:
         """Return the ranker with the parameters that it shares with the search, and others."""
-        known = inspect.signature(self._ranker_class).parameters
+        (ranker,) = self._ranker_class
+        known = inspect.signature(ranker).parameters
         shared = {name: value for name, value in self.get_params().items() if name in known}
-        return self._ranker_class(**shared | parameters)
+        return ranker(**shared | parameters)
 
     def _choose(self, scores: FloatArray, grid: FloatArray) -> float:
         """Keep the scores, (n_folds, n_values, n_targets), and the best value; return the value."""

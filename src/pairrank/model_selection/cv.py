@@ -21,7 +21,7 @@ PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 
 
 @ranker
-class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
+class RankSVMCV(FoldSearch):
     """RankSVM whose C is chosen by cross-validation over whole queries, or over comparisons.
 
     In every fold the values of C are fitted in ascending order, each from the last solution. The C
@@ -59,6 +59,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
     0.1
     """
 
+    _ranker_class, _strength, _weakest_last = (RankSVM,), "C", True
     Cs: ArrayLike = PAPER_VALUES
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
@@ -69,7 +70,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
 
 
 @ranker
-class RankNCGCV(PairProbabilities, PairErrors, FoldSearch, ranker=RankNCG, strength="alpha"):
+class RankNCGCV(PairProbabilities, PairErrors, FoldSearch):
     """RankNCG whose alpha, the paper's lambda, is chosen by cross-validation (its Section 6).
 
     In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
@@ -115,6 +116,7 @@ class RankNCGCV(PairProbabilities, PairErrors, FoldSearch, ranker=RankNCG, stren
     1.0
     """
 
+    _ranker_class, _strength = (RankNCG,), "alpha"
     alphas: ArrayLike = PRECISIONS
     _: KW_ONLY
     loss: Literal["logistic", "probit", "raykar"] = "logistic"

@@ -179,18 +179,14 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         wanted = self.n_features_to_select
         if wanted is None:
             return None
-        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
-            if not 1 <= wanted <= n_features:
-                raise PairrankError(
-                    f"n_features_to_select must be from 1 to the {n_features} features of X, got "
-                    f"{wanted}"
-                )
-            return int(wanted)
-        if isinstance(wanted, Real) and not isinstance(wanted, bool) and 0 < wanted < 1:
-            return max(1, int(wanted * n_features))
+        if isinstance(wanted, Real) and not isinstance(wanted, bool):
+            if isinstance(wanted, Integral) and 1 <= wanted <= n_features:
+                return int(wanted)
+            if 0 < wanted < 1:
+                return max(1, int(wanted * n_features))
         raise PairrankError(
-            "n_features_to_select must be a number of features, a share between 0 and 1, or "
-            f"None, got {wanted!r}"
+            f"n_features_to_select must be from 1 to the {n_features} features of X, a share "
+            f"between 0 and 1, or None, got {wanted!r}"
         )
 
     def _method(self, problem: CentredRows | Comparisons) -> Any:

@@ -35,7 +35,7 @@ _SMALL = 1000
 
 
 @ranker
-class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
+class RankRLSCV(TargetsMixin, SearchedRanker):
     """RankRLS whose alpha is chosen by cross-validation, from one eigendecomposition.
 
     Queries or pairs of rows are left out in turn, in closed form: up to rounding, the scores are
@@ -84,7 +84,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     and targets, and O(p^2) memory. In addition, each alpha costs O(m_q^2 p) per query that is left
     out, or whose pairs are, or one product with the test rows per fold. Scale features to similar
     size: alpha should be well above 1e-16 of the largest eigenvalue. Predictions of a query that
-    agree to 2^-36 of the largest of them count as tied.
+    agree to 2^-36 of the largest of them, or to 2^-46 of the largest of all, count as tied.
 
     On RowBlocks each alpha is a fit of RankRLS, judged by the validation blocks.
 
@@ -101,6 +101,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     (1024.0, 1.0)
     """
 
+    _ranker_class, _strength = (RankRLS,), "alpha"
     alphas: ArrayLike = PAPER_ALPHAS
 
     @property

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank._protocols import FloatArray
@@ -16,9 +15,9 @@ from pairrank.preferences import Levels
 
 _LARGEST = 20_000
 _ENTRIES = 1 << 22
-TIE_BITS = 36
-"""Scores that agree to 2^-36 of the largest of a query count as tied: the rest is rounding."""
-NOISE_BITS = 46
+TIE_BITS, _FLOOR_BITS = 36, 10
+"""Scores that agree to 2^-36 of the largest of a query, or to 2^-46 of the largest of all, count as
+tied: the rest is rounding."""
 LEAST_LEFT = 1e-6
 """The smallest eigenvalue of (I - H)_qq at which 1 - H still has enough digits."""
 _PAIR_ENTRIES = 1 << 19
@@ -123,12 +122,6 @@ class Spectrum:
         others = Spectrum(self.problem.without(self.problem.query_of == query))
         return others.coefs(alphas).transpose(0, 2, 1)
 
-    def noise(self, F: FloatArray, root: FloatArray, alphas: FloatArray) -> FloatArray:
-        """Return the error of left-out scores of a query's rows F, (n_alphas, n_targets)."""
-        length = (np.linalg.norm(F, axis=1) / root).max(initial=0.0)
-        weights = self.shrinkage(alphas)[:, :, None] * self.moments
-        return 2.0**-NOISE_BITS * length * np.linalg.norm(weights, axis=1)
-
 
 def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     r"""Return the predictions for each query by the weights learnt from all others.
@@ -148,7 +141,6 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     problem = spectrum.problem
     result = np.zeros((alphas.size, *problem.b.shape))
     starts, sizes = problem.query_start, np.diff(problem.query_start)
-    noise = np.zeros((alphas.size, sizes.size, problem.b.shape[1]))
     handled = np.zeros(sizes.size, dtype=bool)
     for part, factor in spectrum.factors():
         within = np.flatnonzero((starts[:-1] >= part.start) & (starts[1:] <= part.stop))
@@ -163,37 +155,34 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
                     "leave out such small alphas, or scale the features"
                 ) from None
             if found is not None:
-                (result[:, rows], grown), handled[query] = found, True
-                off = spectrum.noise(F, problem.root[rows], alphas)
-                noise[:, query] = np.maximum(1.0, grown / 64)[:, None] * off
+                result[:, rows], handled[query] = found, True
     for query in np.flatnonzero(~handled).tolist():
         weights = spectrum.coefs_without(query, alphas)
         for part, block in problem.blocks(query):
             result[:, part] = block @ weights
-            off = np.abs(block / problem.root[part, None]) @ np.abs(weights)
-            noise[:, query] = np.maximum(noise[:, query], 2.0**-NOISE_BITS * off.max(axis=1))
     if spectrum.is_dual:
         result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]
-    for scores, off in zip(result, noise, strict=True):
-        _round(scores, starts, off)
-    return result
+    largest = np.maximum.reduceat(np.abs(result), starts[:-1], axis=1)
+    largest = np.maximum(largest, 2.0**-_FLOOR_BITS * largest.max(axis=1, keepdims=True))
+    unit = np.ldexp(1.0, np.frexp(np.where(largest > 1e-290, largest, 1.0))[1] - TIE_BITS)
+    unit = np.repeat(unit, sizes, axis=1)
+    return np.rint(result / unit) * unit
 
 
 def _without_block(
     spectrum: Spectrum, F: FloatArray, b: FloatArray, alphas: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
+) -> FloatArray | None:
     """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each.
 
-    Also return the factor that rounding grows by: the norm of the inverse of (I - H)_qq, at least
-    1. None where a feature is learnt from this query almost alone: 1 - H has then lost its digits.
+    None where a feature is learnt from this query almost alone: 1 - H has then lost its digits.
     """
     if not spectrum.is_dual:
         weighted = F * spectrum.remainder(alphas.min(keepdims=True))
         left = np.linalg.eigvalsh(np.eye(b.shape[0]) + weighted @ F.T)
         if left[0] < LEAST_LEFT:
             return None
-    result, grown = np.empty((alphas.size, *b.shape)), np.empty(alphas.size)
+    result = np.empty((alphas.size, *b.shape))
     step = max(1, _ENTRIES // max(F.size, b.shape[0] ** 2))
     for start in range(0, alphas.size, step):
         some = alphas[start : start + step]
@@ -201,22 +190,9 @@ def _without_block(
         left = weighted @ F.T
         left += spectrum.base * np.eye(b.shape[0])
         residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
-        lowest = np.linalg.eigvalsh(left)[:, 0]
         others = spectrum.moments - F.T @ residual
         result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
-        grown[start : start + step] = 1.0 / lowest.clip(2.0**-NOISE_BITS, 1.0)
-    return result, grown
-
-
-def _round(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> None:
-    """Round a query's scores to `TIE_BITS` bits of the largest, and to `noise`: ties are equal."""
-    largest = np.maximum.reduceat(np.abs(scores), starts[:-1], axis=0)
-    unit = np.maximum(np.ldexp(largest, -TIE_BITS), noise)
-    unit = np.ldexp(1.0, np.frexp(np.where(unit > 0, unit, 1.0))[1])
-    unit = np.repeat(unit, np.diff(starts), axis=0)
-    scores /= unit
-    np.rint(scores, out=scores)
-    scores *= unit
+    return result
 
 
 def _solved(

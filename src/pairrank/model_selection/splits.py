@@ -156,40 +156,32 @@ def given_splits(
 
     `units` are "rows" or "comparisons". Without X and y a splitter gets columns of zeros.
     """
-    is_text = isinstance(cv, (str, bytes))
+    is_text = isinstance(cv, (str, bytes, Mapping))
     is_splitter = hasattr(cv, "split") and not is_text
-    if is_text or isinstance(cv, Mapping) or not (is_splitter or isinstance(cv, Iterable)):
+    if is_text or not (is_splitter or isinstance(cv, Iterable)):
         raise PairrankError(
             f"cv must be a number of folds, a splitter, or (training {units}, test {units}) pairs; "
             f"got {cv!r}"
         )
     X, y = (np.zeros((n_rows, 1)), np.zeros(n_rows)) if X is None else (X, y)
-    if isinstance(cv, QueryKFold):
-        splits = list(cv.split(X, y, qid=groups))
-    else:
-        splits = _splits_by(cv, X, y, groups, units) if is_splitter else list(cv)
+    given: dict[str, Any] = {"qid" if isinstance(cv, QueryKFold) else "groups": groups}
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+            splits = list(cv.split(X, y, **given) if is_splitter else cv)
+    except ValueError as error:
+        name = type(cv).__name__
+        reason = f"{name} cannot split {n_rows} {units}: {error}"
+        if groups is None and "groups" in str(error):
+            own = ", or Pairs(..., groups=...)" if units == "comparisons" else ""
+            reason = (
+                f"{name} keeps groups whole, and the {units} have none: pass qid{own}, or take a "
+                "number of folds as cv"
+            )
+        raise PairrankError(reason) from error
     if not splits:
         raise PairrankError(f"cv holds no split: give (training {units}, test {units}) pairs")
     return [_checked(split, at, n_rows, units) for at, split in enumerate(splits)]
-
-
-def _splits_by(
-    cv: Any, X: Any, y: Any, groups: NDArray[Any] | None, units: str
-) -> list[tuple[Any, Any]]:
-    """Return the splits of a splitter; its refusal to split is a PairrankError."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        try:
-            return list(cv.split(X, y, groups))
-        except ValueError as error:
-            name = type(cv).__name__
-            if groups is None and "groups" in str(error):
-                own = ", or Pairs(..., groups=...)" if units == "comparisons" else ""
-                raise PairrankError(
-                    f"{name} keeps groups whole, and the {units} have none: pass qid{own}, or take "
-                    "a number of folds as cv"
-                ) from None
-            raise PairrankError(f"{name} cannot split {len(y)} {units}: {error}") from error
 
 
 def _checked(split: Any, at: int, n_rows: int, units: str) -> Split:

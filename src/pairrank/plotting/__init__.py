@@ -1,9 +1,9 @@
 """Displays in scikit-learn's style; matplotlib is loaded when one draws."""
 
 from pairrank.plotting.calibration import PairCalibrationDisplay as PairCalibrationDisplay
-from pairrank.plotting.iterations import IterationCurveDisplay as IterationCurveDisplay
-from pairrank.plotting.paths import RegularizationPathDisplay as RegularizationPathDisplay
+from pairrank.plotting.curves import IterationCurveDisplay as IterationCurveDisplay
+from pairrank.plotting.curves import RegularizationPathDisplay as RegularizationPathDisplay
 from pairrank.plotting.rankings import QueryMetricDisplay as QueryMetricDisplay
+from pairrank.plotting.rankings import RatingsDisplay as RatingsDisplay
 from pairrank.plotting.rankings import WeightsDisplay as WeightsDisplay
-from pairrank.plotting.ratings import RatingsDisplay as RatingsDisplay
-from pairrank.plotting.ratings import WinMatrixDisplay as WinMatrixDisplay
+from pairrank.plotting.rankings import WinMatrixDisplay as WinMatrixDisplay

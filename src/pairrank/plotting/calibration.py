@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
@@ -13,65 +13,23 @@ from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.plotting._common import Display, constructor_docs, display_docs
 from pairrank.plotting.subject import Subject, judged_rows, subject_of
-from pairrank.preferences import Levels, Pairs, as_graph
+from pairrank.preferences import Levels, PairIndex, Pairs, as_graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 
-class Drawn(NamedTuple):
-    """Preferences of `winner` over `loser`, rows of X, with their weights, (n_drawn,)."""
+def draw_pairs(
+    preferences: Levels | Pairs, most: int, generator: np.random.Generator
+) -> tuple[Pairs, bool]:
+    """Return all preferences if they are `most` or fewer, or else a sample; and whether it is one.
 
-    winner: NDArray[Any]
-    loser: NDArray[Any]
-    weight: FloatArray
-    is_sample: bool
-
-
-def draw_pairs(preferences: Levels | Pairs, most: int, generator: np.random.Generator) -> Drawn:
-    """Return all preferences if they are `most` or fewer, or else `most` drawn uniformly.
-
-    A sample is drawn with replacement. Costs O(groups + edges + drawn).
+    `most` pairs are drawn with replacement, in proportion to their weights.
     """
-    if isinstance(preferences, Pairs):
-        at, is_sample = _places(preferences.n_pairs, most, generator)
-        weight = np.ones(at.size) if preferences.weight is None else preferences.weight[at]
-        return Drawn(preferences.i[at], preferences.j[at], weight, is_sample)
-    first_low, n_low, first_high, n_high = _blocks(preferences)
-    ends = np.cumsum(n_low * n_high)
-    at, is_sample = _places(int(ends[-1]) if ends.size else 0, most, generator)
-    block = np.searchsorted(ends, at, side="right")
-    within = at - (ends - n_low * n_high)[block]
-    in_high, in_low = np.divmod(within, n_low[block])
-    winner, loser = first_high[block] + in_high, first_low[block] + in_low
-    wins, loses = preferences.sides
-    weight = np.ones(at.size)
-    if wins is not None and loses is not None:
-        weight = wins[winner] * loses[loser]
-    return Drawn(preferences.row_of[winner], preferences.row_of[loser], weight, is_sample)
-
-
-def _places(
-    n_pairs: int, most: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], bool]:
-    if n_pairs <= most:
-        return np.arange(n_pairs), False
-    return np.sort(generator.integers(0, n_pairs, most)), True
-
-
-def _blocks(levels: Levels) -> tuple[NDArray[np.int64], ...]:
-    """Return stretches of the layout whose rows all lose to all rows of another stretch.
-
-    The result is the first loser, the number of losers, the first winner and the number of winners
-    of each block.
-    """
-    start, sizes = levels.group_start, np.diff(levels.group_start)
-    if levels.edges is not None:
-        low, high = levels.edges.T
-        return start[low], sizes[low], start[high], sizes[high]
-    first = np.repeat(levels.query_start[:-1], np.diff(levels.query_group))
-    return first, start[:-1] - first, start[:-1], sizes
+    if preferences.n_pairs > most:
+        winner, loser = PairIndex(preferences).draw(most, generator)
+        return Pairs(winner, loser, n_rows=preferences.n_rows), True
+    return preferences if isinstance(preferences, Pairs) else preferences.listed(), False
 
 
 N_BINS = 10
@@ -129,7 +87,8 @@ def pair_calibration(
     n_bins : int
         The number of bins of equal width from 0.5 to 1.
     max_pairs : int
-        If there are more pairs than this, as many are drawn uniformly, with replacement.
+        If there are more pairs than this, as many are drawn with replacement, in proportion to
+        their weights.
     random_state : int
         The seed of the sample.
 
@@ -165,7 +124,7 @@ def pair_calibration(
     judged, layout = judged_rows(y, n_rows, rows)
     preferences = preferences_of(judged, n_rows, layout, subject.ranker.graph)
     drawn = draw_pairs(preferences, int(max_pairs), np.random.default_rng(random_state))
-    return calibrate(subject, subject.scores(), drawn, int(n_bins))
+    return calibrate(subject, subject.scores(), *drawn, int(n_bins))
 
 
 def preferences_of(y: Any, n_rows: int, layout: dict[str, Any], graph: Any) -> Levels | Pairs:
@@ -180,13 +139,14 @@ def preferences_of(y: Any, n_rows: int, layout: dict[str, Any], graph: Any) -> L
 
 
 def calibrate(
-    subject: Subject, scores: FloatArray, drawn: Drawn, n_bins: int = N_BINS
+    subject: Subject, scores: FloatArray, pairs: Pairs, is_sample: bool, n_bins: int = N_BINS
 ) -> PairCalibration:
-    """Return the calibration of the drawn pairs; equal scores count half."""
-    margins = scores[drawn.winner] - scores[drawn.loser]
+    """Return the calibration of pairs; equal scores count half."""
+    margins = scores[pairs.i] - scores[pairs.j]
     won = np.where(margins == 0, 0.5, margins > 0)
+    weight = np.ones(margins.size) if pairs.weight is None else pairs.weight
     probability = subject.ranker.preference_proba(np.abs(margins))
-    return _binned(won, probability, drawn.weight, n_bins, drawn.is_sample)
+    return _binned(won, probability, weight, n_bins, is_sample)
 
 
 def calibration_of(
@@ -255,7 +215,7 @@ class PairCalibrationDisplay(Display):
     array([0.67, 1.  ])
     """
 
-    line_: Line2D
+    line_: Any
 
     def __init__(
         self, predicted: ArrayLike, observed: ArrayLike, *, name: str | None = None

@@ -72,7 +72,7 @@ def subject_of(model: Any, X: Any) -> Subject:
             "Pipeline or search that ends with one"
         )
     check_is_fitted(model)
-    if model._by_target():
+    if np.ndim(getattr(model, "coef_", 0.0)) > 1:
         raise PairrankError(
             f"the {type(model).__name__} has {len(model.coef_)} targets, but a report is about one "
             "score: fit it with a single column of y"

@@ -7,12 +7,9 @@ import io
 import re
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pairrank._extras import require
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WIDTH = 420.0
 LONGEST_NAME = 22
@@ -56,7 +53,7 @@ def matplotlib_of() -> Any:
     return require("matplotlib", "report", "reports")
 
 
-def picture(name: str, title: str, height: float, draw: Callable[[Axes], Any]) -> Picture:
+def picture(name: str, title: str, height: float, draw: Callable[[Any], Any]) -> Picture:
     """Return what a function draws on axes, `WIDTH` wide; `name` is the id of its title."""
     matplotlib = matplotlib_of()
     file = io.StringIO()

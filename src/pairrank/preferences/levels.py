@@ -266,15 +266,25 @@ class Levels:
         """
         if self.edges is None:
             return self
-        sizes, (low, high) = np.diff(self.group_start), self.edges.T
-        counts = sizes[low] * sizes[high]
-        if counts.sum() > _PAIRS_PER_EDGE * len(self.edges):
-            return self
-        edge = np.repeat(np.arange(counts.size), counts)
-        within = np.arange(edge.size) - (np.cumsum(counts) - counts)[edge]
-        in_high, in_low = np.divmod(within, sizes[low][edge])
-        winner = self.group_start[high][edge] + in_high
-        loser = self.group_start[low][edge] + in_low
+        n_pairs = np.diff(self.group_start)[self.edges].prod(axis=1).sum()
+        return self.listed() if n_pairs <= _PAIRS_PER_EDGE * len(self.edges) else self
+
+    def listed(self) -> Pairs:
+        """Return the same preferences as Pairs; O(edges + preferences)."""
+        starts, sizes = self.group_start, np.diff(self.group_start)
+        query = query_of_groups(self.query_group)
+        if self.edges is None:
+            first = self.query_start[query]
+            counts, winners, n_winners = starts[:-1] - first, starts[:-1], sizes
+        else:
+            low, high = self.edges.T
+            query, first, counts = query[low], starts[low], sizes[low]
+            winners, n_winners = starts[high], sizes[high]
+        ends = np.cumsum(counts * n_winners)
+        block = np.repeat(np.arange(ends.size), counts * n_winners)
+        within = np.arange(block.size) - (ends - counts * n_winners)[block]
+        in_high, in_low = np.divmod(within, counts[block])
+        winner, loser = winners[block] + in_high, first[block] + in_low
         pairs = Pairs(self.row_of[winner], self.row_of[loser], n_rows=self.n_rows)
         wins, loses = self.sides
         if wins is not None and loses is not None:
@@ -282,7 +292,7 @@ class Levels:
         if np.ndim(self.pair_scale) == 0:
             pairs.pair_scale = float(self.pair_scale)
         else:
-            scale = np.asarray(self.pair_scale)[query_of_groups(self.query_group)][low][edge]
+            scale = np.asarray(self.pair_scale)[query][block]
             pairs.weight = scale if pairs.weight is None else scale * pairs.weight
         pairs = pairs if self.roles is None else pairs.of_positive_weight()
         pairs.row_weight = self.row_weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -134,7 +135,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
         *,
         ties: Ties = "half",
         alpha: float = 0.0,
-        half_life: Any = None,
+        half_life: float | timedelta | None = None,
         scale: float | Literal["elo"] = 1.0,
         anchor: float | Mapping[Any, float] | None = None,
         covariance: Covariance | None = "auto",

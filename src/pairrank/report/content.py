@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.metrics.tables import Comparison
+from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.plotting.subject import Subject
 from pairrank.plotting.svg import Picture
 from pairrank.preferences import Levels, Pairs
 from pairrank.report import pictures
 from pairrank.report.measures import (
+    LEVEL,
+    N_RESAMPLES,
     Measure,
-    compared,
     largest_weights,
     measure,
     score_levels,
@@ -44,24 +45,6 @@ class Material(NamedTuple):
     seed: int
 
 
-class Line(NamedTuple):
-    """A metric: of one model, and of the other one if there is one."""
-
-    measure: Measure
-    other: Measure | None
-    comparison: Comparison | None
-
-
-class ChangedQuery(NamedTuple):
-    """A query whose value differs between the models."""
-
-    name: str
-    n_rows: int
-    value: float
-    other_value: float
-    difference: float
-
-
 def content_of(material: Material) -> dict[str, Any]:
     """Compute what the template shows; raise a PairrankError if there is no preference.
 
@@ -73,7 +56,7 @@ def content_of(material: Material) -> dict[str, Any]:
     scores = subject.scores()
     other_scores = None if other is None else other.scores()
     lines = [_line(name, material, scores, other_scores) for name in material.metrics]
-    main, rival = lines[0].measure, lines[0].other
+    main, rival, _ = lines[0]
     queries = queries_of(qid, n_rows)
     values = np.where(_has_preference(preferences, queries), main.by_query, np.nan)
     worst, best = (
@@ -84,13 +67,15 @@ def content_of(material: Material) -> dict[str, Any]:
             values, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
         )
     )  # fmt: skip
-    drawn = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(material.seed))
-    calibration = calibrate(subject, scores, drawn) if subject.gives_probabilities else None
+    drawn, is_sample = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(material.seed))
+    calibration = None
+    if subject.gives_probabilities:
+        calibration = calibrate(subject, scores, drawn, is_sample)
     weights = largest_weights(subject, other) if subject.is_linear else []
     levels, margins = None, None
     if isinstance(y, Pairs):
         title = "Histogram of the winner's score less the loser's, over the comparisons"
-        margins = pictures.histogram_of_margins(scores[drawn.winner] - scores[drawn.loser], title)
+        margins = pictures.histogram_of_margins(scores[drawn.i] - scores[drawn.j], title)
     else:
         levels = score_levels(y, scores, None if qid is None else queries.query_of)
     both, n_points = _both(main, rival, material)
@@ -118,7 +103,8 @@ def content_of(material: Material) -> dict[str, Any]:
         "is_linear": subject.is_linear,
         "calibration": calibration,
         "calibration_picture": pictures.calibration_curve(calibration) if calibration else None,
-        "drawn": drawn,
+        "is_sample": is_sample,
+        "n_drawn": drawn.n_pairs,
         "n_pairs": int(preferences.n_pairs),
     }
 
@@ -131,14 +117,19 @@ def _has_preference(preferences: Levels | Pairs, queries: Queries) -> NDArray[np
 
 def _line(
     name: str, material: Material, scores: FloatArray, other_scores: FloatArray | None
-) -> Line:
+) -> tuple[Measure, Measure | None, Comparison | None]:
+    """Return a metric of the model and of the other one, and their comparison over queries."""
     subject, other = material.subject, material.other
     fixed = {"y": material.y, "layout": material.layout, "graph": material.graph}
     first = measure(name, scores=scores, model=subject.ranker, **fixed)
     if other is None or other_scores is None:
-        return Line(first, None, None)
+        return first, None, None
     second = measure(name, scores=other_scores, model=other.ranker, **fixed)
-    return Line(first, second, compared(first, second, material.seed))
+    counted = ~(np.isnan(first.by_query) | np.isnan(second.by_query))
+    if counted.sum() < 2:
+        return first, second, None
+    tested = first.by_query, second.by_query, N_RESAMPLES, LEVEL, material.seed
+    return first, second, compare_values(*tested)
 
 
 def _facts(
@@ -195,7 +186,7 @@ def _both(main: Measure, rival: Measure | None, material: Material) -> tuple[Pic
     return pictures.scatter(x, y, second, first, title), counted.size
 
 
-def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[ChangedQuery]:
+def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[dict[str, Any]]:
     """Return the queries whose values differ most between the models, both ways."""
     if rival is None or main.by_query.size < 2:
         return []
@@ -204,12 +195,12 @@ def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[Cha
         np.where(gain == 0, np.nan, gain), queries.sizes, greater_is_better=True, most=MOST_QUERIES
     )
     return [
-        ChangedQuery(
-            str(queries.names[at]),
-            int(queries.sizes[at]),
-            float(main.by_query[at]),
-            float(rival.by_query[at]),
-            float(gain[at]),
-        )
+        {
+            "name": str(queries.names[at]),
+            "n_rows": int(queries.sizes[at]),
+            "value": float(main.by_query[at]),
+            "other_value": float(rival.by_query[at]),
+            "difference": float(gain[at]),
+        }
         for at in [*highest.tolist(), *lowest[::-1].tolist()]
     ]

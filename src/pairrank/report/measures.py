@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
-from pairrank.metrics.tables import Comparison, columns_of, compare_values
+from pairrank.metrics.tables import columns_of
 from pairrank.plotting.rankings import Z
 from pairrank.plotting.subject import Subject
 from pairrank.preferences import Pairs
@@ -83,14 +83,6 @@ def measure(
     values = columns_of({name: by_query}, layout.get("qid"))[name]
     value = float(metric.of(y, scores, layout, model, graph))
     return Measure(name, value, values, metric.greater_is_better)
-
-
-def compared(first: Measure, second: Measure, seed: int) -> Comparison | None:
-    """Return the comparison of two models by a metric; None for fewer than two queries."""
-    both = ~(np.isnan(first.by_query) | np.isnan(second.by_query))
-    if both.sum() < 2:
-        return None
-    return compare_values(first.by_query, second.by_query, N_RESAMPLES, LEVEL, seed)
 
 
 def worst_and_best(

@@ -15,13 +15,6 @@ from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 
 
-class Share(NamedTuple):
-    """A feature's contribution to a score."""
-
-    name: str
-    value: float
-
-
 def contributions(model: Any, X: Any) -> Any:
     """Return the contribution of each feature to each row's score: its weight times its value.
 
@@ -65,7 +58,7 @@ def contributions(model: Any, X: Any) -> Any:
 
 def largest_shares(
     subject: Subject, rows: NDArray[Any], mean: FloatArray, n_shown: int
-) -> list[list[Share]]:
+) -> list[list[tuple[str, float]]]:
     """Return the largest contributions to some rows' scores, less those of `mean` features.
 
     `mean` is (n_features,). Costs O(rows n_features).
@@ -77,7 +70,7 @@ def largest_shares(
     n_shown = min(n_shown, weights.size)
     order = np.argsort(-np.abs(shares), axis=1, kind="stable")[:, :n_shown]
     return [
-        [Share(subject.names[at], float(row[at])) for at in places if row[at] != 0]
+        [(subject.names[at], float(row[at])) for at in places if row[at] != 0]
         for row, places in zip(shares, order.tolist(), strict=True)
     ]
 
@@ -89,26 +82,6 @@ MOST_BELOW = 2
 """The rows shown of those that should rank highest, but are further down."""
 
 MOST_SHARES = 4
-
-
-class RankedRow(NamedTuple):
-    """A row of a query; `other_position` is its position by the scores of another model."""
-
-    position: int
-    row: int
-    score: float
-    label: str
-    shares: list[Share]
-    other_position: int | None
-
-
-class ShownQuery(NamedTuple):
-    """A query with its best rows by score."""
-
-    name: str
-    value: float
-    n_rows: int
-    rows: list[RankedRow]
 
 
 class Queries(NamedTuple):
@@ -157,8 +130,11 @@ def shown_queries(
     places: Sequence[int],
     values: FloatArray,
     other_scores: FloatArray | None = None,
-) -> list[ShownQuery]:
-    """Return the queries at some places with their rows; O(n_rows) for each."""
+) -> list[dict[str, Any]]:
+    """Return the queries at some places with their rows; O(n_rows) for each.
+
+    Positions count from 1; `other_position` is that by the scores of another model.
+    """
     if not places:
         return []
     worth = np.subtract(*preferences.wins_and_losses())
@@ -170,20 +146,24 @@ def shown_queries(
         position = _positions(scores[rows])
         beside = None if other_scores is None else _positions(other_scores[rows])
         shown = rows[at]
-        shares: list[list[Share]] = [[] for _ in at]
+        shares: list[list[tuple[str, float]]] = [[] for _ in at]
         if means is not None:
             shares = largest_shares(subject, shown, means[number], MOST_SHARES)
         listed = [
-            RankedRow(
-                int(position[one]), int(row), float(scores[row]), label, share,
-                None if beside is None else int(beside[one]),
-            )
+            {
+                "position": int(position[one]),
+                "row": int(row),
+                "score": float(scores[row]),
+                "label": label,
+                "shares": share,
+                "other_position": None if beside is None else int(beside[one]),
+            }
             for one, row, label, share in zip(
                 at, shown, label_texts(y, preferences, shown), shares, strict=True
             )
-        ]  # fmt: skip
-        name = str(queries.names[place])
-        found.append(ShownQuery(name, float(values[place]), rows.size, listed))
+        ]
+        sizes = {"n_rows": rows.size, "value": float(values[place])}
+        found.append({"name": str(queries.names[place]), **sizes, "rows": listed})
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cli_rows import N_FEATURES, make_rows
-from cli_runs import run
+from cli_runs import invoke, run
 from pairrank.io import read_rows, read_svmlight, write_svmlight
 
 METRICS = {"pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "n_pairs"}
@@ -146,18 +146,15 @@ def test_version_and_help():
         assert "Usage" in run(command, "--help").stdout
 
 
-def test_shells_complete_commands_options_and_choices():
+def test_shells_complete_commands_options_and_choices(monkeypatch):
     for line, wanted in (
         ("pairrank train --mod", ["--model"]),
         ("pairrank train --model rankn", ["rankncg", "ranknet"]),
     ):
-        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
-        environment = os.environ | words | {"_PAIRRANK_COMPLETE": "complete_bash"}
-        script = "import sys; from pairrank.cli import main; sys.argv = ['pairrank']; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, check=False
-        )
-        assert done.stdout.decode().split() == wanted
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+        monkeypatch.setenv("_PAIRRANK_COMPLETE", "complete_bash")
+        assert invoke([]).stdout.split() == wanted
 
 
 def read_terminal(descriptor: int) -> bytes:

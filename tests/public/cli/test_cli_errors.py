@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -173,14 +171,12 @@ def test_a_full_disk_is_one_sentence(folder):
         ["predict", folder / "model", folder / "train.txt", "-o", "/dev/full"],
     ):
         assert "space" in refused(*arguments).lower()
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "pairrank", "predict", folder / "model", folder / "train.txt"],
-            stdout=full, stderr=subprocess.PIPE, timeout=120, check=False,
-        )  # fmt: skip
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-    assert b"space" in done.stderr.lower()
+    rows = folder / "train.txt"
+    for arguments in (["predict", folder / "model", rows], ["convert", rows, "-", "--to", "csv"]):
+        done = invoke(arguments, stdout="/dev/full")
+        assert done.exit_code == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert "space" in done.stderr.lower()
 
 
 def test_a_disk_that_fills_up_leaves_the_old_file(folder, tmp_path, monkeypatch):

@@ -13,9 +13,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
 import pairrank
-from hull_definition import hull_by_clarabel
 from pairrank import ConvexHullRanker, Kernel, OrderGraph, Pairs, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
+from programs import hull_by_clarabel
 
 pytestmark = pytest.mark.numeric
 

@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 import pairrank
-from magnitude_definition import Comparisons as Listed
-from magnitude_definition import all_differences, objective_at, tube_by_clarabel
 from pairrank import Kernel, MPRank, Pairs, RankRLS, SVRank
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from programs import Comparisons as Listed
+from programs import all_differences, tube_by_clarabel, tube_cost
 from strategies import differs, problems
 
 pytestmark = pytest.mark.numeric
@@ -90,10 +90,8 @@ def test_the_optimum_of_squares_is_that_of_the_listed_pairs(form, problem, C):
 def check_optimum(ranker, X, y, listed, **given):
     ranker = clone(ranker).set_params(**TIGHT).fit(X, y, **given)
     epsilon = getattr(ranker, "epsilon", 0.0)
-    best = objective_at(
-        tube_by_clarabel(X, listed, epsilon, ranker.n), X, listed, epsilon, ranker.n
-    )
-    found = objective_at(ranker.coef_, X, listed, epsilon, ranker.n)
+    best = tube_cost(tube_by_clarabel(X, listed, epsilon, ranker.n), X, listed, epsilon, ranker.n)
+    found = tube_cost(ranker.coef_, X, listed, epsilon, ranker.n)
     assert abs(found - best) <= 1e-6 * best + 1e-12
     assert ranker.objective_ == pytest.approx(found, rel=1e-9)
 
@@ -156,7 +154,7 @@ def test_a_kernel_s_optimum_is_that_of_the_program_on_its_features(rows, kind, o
     ranker.fit(X if kernel == "rbf" else K, y, qid=qid)
     epsilon = getattr(ranker, "epsilon", 0.0)
     w = tube_by_clarabel(Z, listed, epsilon, ranker.n)
-    best = objective_at(w, Z, listed, epsilon, ranker.n)
+    best = tube_cost(w, Z, listed, epsilon, ranker.n)
     assert abs(ranker.objective_ - best) <= 1e-6 * best
     scores = ranker.predict(X if kernel == "rbf" else K)
     error = np.abs(scores[listed.i] - scores[listed.j] - listed.wanted)

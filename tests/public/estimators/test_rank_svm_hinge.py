@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import pairrank
 from definitions import preferences_of
-from hinge_definition import hinge_by_clarabel, objective_at
 from pairrank import Kernel, OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
 from pairrank.exceptions import ZeroWeightsWarning
+from programs import hinge_by_clarabel, hinge_cost
 from strategies import problems
 
 pytestmark = pytest.mark.numeric
@@ -48,8 +48,8 @@ def costs_of(pairs, C, y, qid=None, weight=None, reduction="sum"):
 
 def check_optimum(ranker, X, pairs, cost, w):
     """Check that w is the optimum over all the pairs, to 1e-6, and that the gap is no lie."""
-    best = objective_at(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
-    found = objective_at(w, X, pairs, cost)
+    best = hinge_cost(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
+    found = hinge_cost(w, X, pairs, cost)
     assert found <= best * (1 + 1e-6)
     assert found >= best * (1 - 1e-6)
     assert ranker.objective_ == pytest.approx(found, rel=1e-9)
@@ -107,8 +107,8 @@ def test_every_problem_that_can_be_drawn_is_solved(problem, C):
     cost = costs_of(pairs, C, problem.y, weight=weight)
     ranker = hinge(C, graph=problem.graph, reduction="sum", tol=1e-7)
     ranker.fit(X, problem.y, qid=problem.qid, sample_weight=problem.weight)
-    best = objective_at(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
-    assert objective_at(ranker.coef_, X, pairs, cost) <= best * (1 + 1e-6) + 1e-12
+    best = hinge_cost(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
+    assert hinge_cost(ranker.coef_, X, pairs, cost) <= best * (1 + 1e-6) + 1e-12
     assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-7)
 
 
@@ -169,7 +169,7 @@ def test_no_gap_is_a_lie_however_far_float32_features_lie_from_zero(offset, C):
         y = rng.integers(0, 3, 26).astype(float)
         pairs = preferences_of(y, None, "full")
         cost, centred = np.full(len(pairs), C), X.astype(float) - offset
-        best = objective_at(hinge_by_clarabel(centred, pairs, cost), centred, pairs, cost)
+        best = hinge_cost(hinge_by_clarabel(centred, pairs, cost), centred, pairs, cost)
         for tol in (1e-2, 1e-7):
             ranker = hinge(C, reduction="sum", tol=tol).fit(X, y)
             assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-6)

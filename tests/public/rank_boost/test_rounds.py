@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from pairrank import Pairs, RankBoost
 from pairrank.exceptions import ZeroWeightsWarning
-from rank_boost_definition import pair_list
-from rank_boost_rounds import KINDS, N_ROUNDS, SMOOTHING, assert_rounds, features
+from rank_boost_definition import (
+    KINDS,
+    N_ROUNDS,
+    SMOOTHING,
+    assert_rounds,
+    features,
+    pair_list,
+)  # fmt: skip
 
 pytestmark = [pytest.mark.numeric, pytest.mark.filterwarnings("ignore::UserWarning")]
 

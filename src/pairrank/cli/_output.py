@@ -1,22 +1,28 @@
-"""Progress on a terminal while rows are read and models fitted, and the seconds of each."""
+"""What commands show: progress on a terminal, tables and JSON."""
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
+import typer
 from rich.console import Console
 from rich.filesize import decimal
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
+
+from pairrank.cli._errors import print_message
+from pairrank.cli._process import silence_stdout
+from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
     from pairrank.blocks.local_passes import Reading
 
-_PER_SECOND = 4
 _COMPILING = "(compiles for this machine, once)"
 
 
@@ -33,22 +39,20 @@ class Progress:
         self.is_shown = self.console.is_terminal and not quiet
         self._doing, self._done, self._pass = doing, "", ""
         self._start, self._n_compiled = time.monotonic(), n_compiled()
-        self._open = ExitStack()
+        self._live = Live(
+            console=self.console,
+            get_renderable=lambda: Text(self.text, no_wrap=True, overflow="ellipsis"),
+            transient=True,
+        )
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
         if self.is_shown:
-            live = Live(
-                console=self.console,
-                get_renderable=lambda: Text(self.text, no_wrap=True, overflow="ellipsis"),
-                refresh_per_second=_PER_SECOND,
-                transient=True,
-            )
-            self._open.enter_context(live)
+            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._live.stop()
 
     @property
     def text(self) -> str:
@@ -86,19 +90,6 @@ class Progress:
         self._done = f"{decimal(n_bytes)}{of_all}{f'  {n_rows:,} rows' if n_rows else ''}"
 
 
-class Stopwatch:
-    """Seconds by what they were spent on."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def on(self, what: str) -> None:
-        """Count the seconds since the last call."""
-        before, self._last = self._last, time.perf_counter()
-        self.seconds[f"seconds {what}"] = self._last - before
-
-
 def gap_of(step: Any) -> float:
     """Return how far the objective may be above its minimum; NaN if the solver gives no bound."""
     if hasattr(step, "lower_bound"):
@@ -110,3 +101,73 @@ def n_compiled() -> int:
     """Return how many functions this process has compiled; 0 where none was needed yet."""
     count = getattr(sys.modules.get("pairrank.compiled._jit"), "n_compiled", None)
     return 0 if count is None else int(count())
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """Print one JSON object on standard output; NaN and infinity become null."""
+    typer.echo(json.dumps(_plain(record), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value
+
+
+def report(
+    title: str, summary: Mapping[str, Any], output: str, *, quiet: bool, as_json: bool
+) -> None:
+    """Show a summary after the output is written; warn if its table cannot be shown."""
+    try:
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_facts(title, summary, err=output == "-")
+            sys.stdout.flush()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        silence_stdout()
+        if as_json:
+            raise PairrankError(
+                f"{output} is written, but standard output does not take the JSON: "
+                f"{error.strerror}; redirect it to a place that can be written"
+            ) from None
+        print_message(f"{output} is written; no summary: {error.strerror}.", kind="warning")
+
+
+def print_facts(title: str, record: Mapping[str, Any], *, err: bool = False) -> None:
+    """Print a table of names and values."""
+    print_table(title, ["", ""], record.items(), err=err)
+
+
+def print_table(
+    title: str, columns: list[str], rows: Iterable[Iterable[Any]], *, err: bool = False
+) -> None:
+    """Print a table with text in the first column and numbers in the others."""
+    table = Table(show_header=any(columns))
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(figure(each)) for each in row))
+    console = Console(stderr=err)
+    console.print(Text(title), soft_wrap=True)
+    console.print(table)
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines as they are."""
+    Console().print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def figure(value: Any) -> str:
+    """Return a value as text for a table: integers in full, other numbers to six digits."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
