@@ -30,9 +30,8 @@ from pairrank._arrays import (
     refuse_merged,
     shown,
 )
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import InputTypeError, PairrankError
-
-FloatArray = NDArray[np.float64]
 
 _EXACT_BELOW = 2.0**53
 """Whole numbers below this are exact in float64."""
