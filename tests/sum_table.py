@@ -11,7 +11,7 @@ import pytest
 from definitions import Sums, sums_over
 from loss_table import LOSSES, ROUNDING, assert_within, pairs_of, weights_of
 from pairrank.exceptions import PairrankWarning
-from pairrank.pair_sums import bind, boxed_queries, sigmoid
+from pairrank.pair_sums import bind, boxes, sigmoid
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Levels
 from strategies import Problem
@@ -34,7 +34,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
 """Those of a user, and those of `SMALL`."""
 SMALL: dict[str, tuple[str, dict[tuple[Any, str], int]]] = {
     "levels": ("boxes", {(sigmoid, "BAND_ROWS"): 1}),
-    "bands": ("boxes", {(sigmoid, "BAND_ROWS"): 3, (boxed_queries, "ROWS_A_BATCH"): 16}),
+    "bands": ("boxes", {(sigmoid, "BAND_ROWS"): 3, (boxes, "ROWS_A_BATCH"): 16}),
     "series": ("beaulieu", {(sigmoid, "PAPER_ROWS"): 1}),
     "trees": (
         "auto",
@@ -48,6 +48,13 @@ SMALL: dict[str, tuple[str, dict[tuple[Any, str], int]]] = {
 """What large queries have, for a few rows: an algorithm, and the sizes that it is bound with."""
 
 EVERY = [(name, algorithm) for name, served in ALGORITHMS.items() for algorithm in served]
+ONCE = list(
+    {
+        (type(LOSSES[name].loss.family), algorithm): (name, algorithm)
+        for name, algorithm in reversed(EVERY)
+    }.values()
+)
+"""Each algorithm of a family, with the first of its losses."""
 
 
 def sum_of(name: str, algorithm: str, levels: Levels, eps: float = 1e-6) -> Any:

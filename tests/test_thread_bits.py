@@ -53,19 +53,16 @@ def small_blocks(monkeypatch):
     """Cut a few hundred rows into many blocks, and let cells serve small queries."""
     for module, sizes in {
         "design": {"_BLOCK_ENTRIES": 100, "_ENTRIES_PER_FEATURE": 1},
-        "preferences._codes": {"ROWS_A_BLOCK": 50, "_ROWS_PER_KEY": 0},
-        "preferences.levels": {"_ROWS_A_BLOCK": 50},
         "pair_sums._bound": {"_FEW_ROWS": 1},
         "pair_sums.cells": {
             **{"LEAST_ROWS": 300, "ROWS_PER_BAND": 30, "SMALL_TABLE": 1 << 20},
-            **{"ROWS_PER_ENTRY": (0.01, 0.02), "ROWS_PER_BLOCK": 50},
+            **{"ROWS_PER_ENTRY": 0.01, "ROWS_PER_BLOCK": 50},
         },
-        "pair_sums.piecewise": {"ROWS_PER_BLOCK": 50},
         "pair_sums.sorted": {"ROWS_PER_PART": 30},
-        "pair_sums.boxed_queries": {"ROWS_A_BATCH": 30},
+        "pair_sums.boxes": {"ROWS_A_BATCH": 30},
         "pair_sums.sigmoid_pairs": {"PAIRS_A_THREAD": 100},
         "pair_sums.box_sum": {"ROWS_A_BLOCK": 50, "_POINTS_PER_ENTRY": 0},
-        "objective.models": {"_ROWS_IN_CACHE": 64, "_ROWS_A_BLOCK": 50},
+        "objective.models": {"_ROWS_A_BLOCK": 50},
         "estimators._descent": {"_LEAST_SAMPLE": 200, "_LINE_ROWS": 300},
         "io.svmlight": {"_BLOCK": 64},
         "rank_boost.rounds": {"_ENTRIES_A_TASK": 1},

@@ -76,9 +76,7 @@ class Tubes:
 
 @dataclass(frozen=True)
 class Exponential:
-    """phi(d) = exp(-rate d), which separates into a product of sums."""
-
-    rate: float = 1.0
+    """phi(d) = exp(-d), which separates into a product of sums."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ import itertools
 import numbers
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Set
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -28,9 +30,8 @@ from pairrank._arrays import (
     refuse_merged,
     shown,
 )
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import InputTypeError, PairrankError
-
-FloatArray = NDArray[np.float64]
 
 _EXACT_BELOW = 2.0**53
 """Whole numbers below this are exact in float64."""
@@ -69,6 +70,14 @@ def check_features(estimator: Any, X: Any, *, reset: bool, missing: bool = False
         raise PairrankError(str(error)) from error
     check_finite_matrix(X, missing=missing)
     return X
+
+
+@contextmanager
+def names_matched() -> Iterator[None]:
+    """Leave out scikit-learn's warning of X without names, whose columns were matched before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X (does not have|has) .*feature names")
+        yield
 
 
 def _check_indices(X: Any) -> None:

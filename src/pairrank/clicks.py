@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._docstrings import described_by, entries
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import Judged, by_query, check_flags, check_scored
 
-FloatArray = NDArray[np.float64]
 Gain = Literal["dcg", "reciprocal_rank", "recall", "rank"]
 
 _DESCRIBED = entries("""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import threads
-
-FloatArray = NDArray[np.float64]
+from pairrank._protocols import FloatArray
 
 _BLOCK_ENTRIES = 1 << 19
 _ENTRIES_PER_FEATURE = 16

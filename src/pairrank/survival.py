@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._arrays import as_array
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import check_flags
 from pairrank.preferences._codes import counting_order
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 

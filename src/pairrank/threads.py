@@ -223,6 +223,6 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     return results
 
 
-def blocks(n_rows: int, size: int) -> list[slice]:
-    """Cut n_rows rows into slices of `size` rows; the last may be shorter."""
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+def blocks(n_rows: int, size: int, first: int = 0) -> list[slice]:
+    """Cut the rows from `first` to n_rows into slices of `size`; the last may be shorter."""
+    return [slice(start, min(start + size, n_rows)) for start in range(first, n_rows, size)]

@@ -8,7 +8,7 @@ import pytest
 from pairrank.blocks._contracts import CrossingRows
 from pairrank.blocks.crossing import MomentQuery
 from pairrank.blocks.crossing_cells import CrossingCells, extent_of
-from pairrank.pair_sums.cell_grid import windowed_grid
+from pairrank.pair_sums.cells import windowed_grid
 
 pytestmark = pytest.mark.numeric
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from block_sources import cut
 from pairrank import RankSVM
-from pairrank.blocks import tasks
+from pairrank.blocks import problem
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.cutting import cut_again, cut_at_queries
 from pairrank.blocks.local_passes import INTERPRETER_BYTES
@@ -86,7 +86,7 @@ def test_an_evaluation_over_sorted_queries_is_one_pass(n_cached, monkeypatch):
     limit = INTERPRETER_BYTES + (4 + n_cached) * 1.6e6
     seen = []
     blocks = cut([13, 14, 31, 44], X, y, qid, memory_limit=limit)._reporting(seen.append)
-    monkeypatch.setattr(tasks, "evaluate_crossing", None)
+    monkeypatch.setattr(problem, "evaluate_crossing", None)
     ranker = RankSVM(tol=1e-8).fit(blocks)
     wanted = RankSVM(tol=1e-8).fit(X, y, qid=qid)
     np.testing.assert_allclose(ranker.coef_, wanted.coef_, atol=1e-8)

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import aslinearoperator
 from pairrank.design import Design
 from pairrank.kernels import Kernel
 from pairrank.kernels.columns import KernelColumns
-from pairrank.objective.kernel_design import KernelDesign
+from pairrank.objective.pair_objective import KernelDesign
 
 FORMS = {
     "C": np.ascontiguousarray,

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from export_readers import READERS, UNITS, linear_model, rounding_bound
-from pairrank import GreedyRankRLS, RankRLS, RankSVM
+from pairrank import RankRLS, RankSVM
 from pairrank.datasets import make_queries
 from pairrank.export import export
 from pairrank.export.exporting import check_order
@@ -80,11 +80,11 @@ def test_a_check_says_what_it_found():
 def test_scores_are_rounded_at_every_step(arithmetic):
     """By scalars: the first term is added to 0, and every operation has its own rounding."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(5000, 7)) * 10.0 ** rng.integers(-6, 7, (5000, 7))
+    X = rng.normal(size=(500, 7)) * 10.0 ** rng.integers(-6, 7, (500, 7))
     X[rng.random(X.shape) < 0.3] = 0
     weights, offset = rng.normal(size=7), 0.3
     computed = arithmetic.scores(X, weights, offset)
-    for row in (0, 1, 4095, 4096, 4999):
+    for row in (0, 1, 499):
         total = arithmetic.sums(0)
         for value, weight in zip(X[row], weights, strict=True):
             total = total + arithmetic.sums(weight) * arithmetic.sums(arithmetic.features(value))
@@ -99,59 +99,27 @@ def test_scores_are_rounded_at_every_step(arithmetic):
 
 
 DATA = make_queries(8, 25, 6, random_state=0)
-
-
 X, HELD = DATA.X[:100] * [1, 10, 0.1, 1, 3, 1] + [0, 5, -1, 2, 0, 7], DATA.X[100:] * 1.5 + 1
-
-
 Y, QID = DATA.y[:100], DATA.qid[:100]
-
-
 MODELS = {
     "RankSVM": RankSVM(),
-    "GreedyRankRLS": GreedyRankRLS(3),
     "scaled twice": make_pipeline(MinMaxScaler((-1, 3)), StandardScaler(), RankRLS()),
 }
-
-
-@pytest.fixture(scope="module", params=MODELS)
-def model(request):
-    """A fitted model, and the scores of held-out rows by its own arithmetic."""
-    given = {} if request.param in ("search", "scaled", "scaled twice") else {"qid": QID}
-    fitted = MODELS[request.param].fit(X, Y, **given)
-    if not hasattr(fitted, "predict"):
-        return fitted, fitted.transform(HELD) @ fitted.coef_
-    return fitted, fitted.predict(HELD)
-
-
-def content_of(model, format, **options):
-    file = io.BytesIO()
-    result = export(model, file, format, **options)
-    return file.getvalue(), result
 
 
 def test_every_format_has_a_reader():
     assert FORMATS.keys() == READERS.keys() == UNITS.keys()
 
 
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "onnx"])
-def test_the_check_computes_what_a_reader_computes(model, format):
-    fitted, _ = model
-    content, _ = content_of(fitted, format)
-    found = READERS[format](content, [f"f{number}" for number in range(1, 7)], HELD)
+def test_the_check_computes_what_a_reader_computes(name, format):
+    given = {"qid": QID} if name == "RankSVM" else {}
+    fitted, file = MODELS[name].fit(X, Y, **given), io.BytesIO()
+    export(fitted, file, format)
+    found = READERS[format](file.getvalue(), [f"f{number}" for number in range(1, 7)], HELD)
     linear = linear_model(fitted)
     computed = FORMATS[format].arithmetic.scores(HELD, linear.weights, linear.offset)
     exact = format in ("elasticsearch", "opensearch", "solr", "ranklib")
     bound = 0 if exact else rounding_bound(format, linear.weights, HELD)
     np.testing.assert_allclose(found, computed, rtol=0, atol=bound)
-
-
-def test_sparse_rows_are_checked_as_dense_ones():
-    ranker = RankSVM().fit(X, Y, qid=QID)
-    thin = np.where(np.abs(HELD) > 1, HELD, 0)
-    for arithmetic in {format.arithmetic for format in FORMATS.values()}:
-        dense = arithmetic.scores(thin, ranker.coef_, 0.5)
-        np.testing.assert_array_equal(
-            arithmetic.scores(sparse.csr_array(thin), ranker.coef_, 0.5), dense
-        )
-    assert content_of(ranker, "solr", check=(sparse.csr_array(thin), None))[1].n_rows == len(thin)

@@ -10,11 +10,10 @@ from scipy import optimize, stats
 
 from pairrank import BradleyTerry
 from pairrank.exceptions import PairrankError
-from pairrank.ratings import objective as module
-from pairrank.ratings.comparisons import check_comparisons
+from pairrank.ratings import likelihoods as module
+from pairrank.ratings.comparisons import add_up, check_comparisons
 from pairrank.ratings.connections import check_finite_scores
-from pairrank.ratings.likelihoods import LIKELIHOODS, add_up
-from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.likelihoods import LIKELIHOODS, LikelihoodObjective
 from pairrank.ratings.ranking import rank_intervals
 from ratings_definition import TIES, arguments, log_likelihood, make_votes, probabilities
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairrank.pair_sums import cells
-from pairrank.pair_sums.cell_tables import fit
+from pairrank.pair_sums.cells import fit
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
 

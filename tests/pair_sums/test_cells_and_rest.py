@@ -71,9 +71,9 @@ def test_tables_of_several_blocks_add_up(with_roles, monkeypatch):
     )
     for rows in (1 << 17, 100):
         monkeypatch.setattr(cells, "ROWS_PER_BLOCK", rows)
-        monkeypatch.setattr(cells, "ROWS_PER_ENTRY", (1, 1))
+        monkeypatch.setattr(cells, "ROWS_PER_ENTRY", 1)
         found.append(bind(LOSSES["squared_hinge"].loss, levels, pair_sum="cells").at(scores))
-    assert 4 in n_blocks or 8 in n_blocks
+    assert max(n_blocks) > 4
     one, several = found
     assert several.value == pytest.approx(one.value, rel=1e-12)
     np.testing.assert_allclose(several.gradient, one.gradient, rtol=1e-10)

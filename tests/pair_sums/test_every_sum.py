@@ -12,12 +12,13 @@ from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind, direct
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs
 from strategies import problems, problems_with_roles
-from sum_table import ALGORITHMS, EVERY, assert_sums, double_loop, levels_of, sum_of
+from sum_table import ALGORITHMS, EVERY, ONCE, assert_sums, double_loop, levels_of, sum_of
 
 pytestmark = pytest.mark.numeric
 
 any_problem = st.one_of(problems(), problems_with_roles())
-NOT_EXPONENTIAL = [each for each in EVERY if each[0] != "exponential"]
+NOT_EXPONENTIAL = [each for each in ONCE if each[0] != "exponential"]
+WITH_KINK = [*ONCE, ("hinge", "sorted")]
 
 
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
@@ -50,7 +51,7 @@ def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
     assert_sums(name, bound, problem.scores, problem.v, wanted)
 
 
-@pytest.mark.parametrize("tile", [1, 7, 100])
+@pytest.mark.parametrize("tile", [1, 7])
 @pytest.mark.parametrize("name", ["exponential", "no family"])
 @pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0.0, 2.0), (1.0, 2.0)])])
 def test_tiles_of_any_size_add_up_to_the_same(tile, name, graph, monkeypatch):
@@ -62,8 +63,7 @@ def test_tiles_of_any_size_add_up_to_the_same(tile, name, graph, monkeypatch):
     assert_sums(name, bound, problem.scores, problem.v, wanted)
 
 
-@pytest.mark.parametrize("n_levels", [3, 200])
-@pytest.mark.parametrize("roles", [False, True])
+@pytest.mark.parametrize(("n_levels", "roles"), [(3, False), (200, True)])
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
 def test_gradient_and_curvature_are_the_differences(name, algorithm, roles, n_levels):
     n_levels = 30 if algorithm == "series" else n_levels  # it runs for each level
@@ -84,37 +84,7 @@ def test_gradient_and_curvature_are_the_differences(name, algorithm, roles, n_le
         np.testing.assert_allclose(found, product, rtol=1e-4, atol=1e-3 * size)
 
 
-@pytest.mark.parametrize("n_levels", [2, 6, 300])
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
-def test_the_order_of_rows_does_not_matter(name, algorithm, n_levels):
-    problem = random_problem(300, n_levels, queries=4, weighted=True)
-    order = np.random.default_rng(1).permutation(300)
-    shuffled = problem._replace(
-        y=problem.y[order], qid=problem.qid[order], weight=problem.weight[order]
-    )
-    one = sum_of(name, algorithm, levels_of(problem)).at(problem.scores)
-    other = sum_of(name, algorithm, levels_of(shuffled)).at(problem.scores[order])
-    assert other.value == pytest.approx(one.value, rel=1e-12)
-    size = np.abs(one.gradient).max()
-    np.testing.assert_allclose(other.gradient, one.gradient[order], rtol=0, atol=1e-12 * size)
-
-
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
-def test_a_weight_of_two_is_the_row_twice(name, algorithm):
-    problem = random_problem(120, 3, queries=3)
-    times = np.random.default_rng(2).integers(0, 3, 120)
-    weighed = sum_of(name, algorithm, levels_of(problem._replace(weight=times * 1.0)), 1e-12)
-    rows = np.repeat(np.arange(120), times)
-    listed = problem._replace(y=problem.y[rows], qid=problem.qid[rows])
-    repeated = sum_of(name, algorithm, levels_of(listed), 1e-12)
-    one, other = weighed.at(problem.scores), repeated.at(problem.scores[rows])
-    assert one.value == pytest.approx(other.value, rel=1e-11)
-    gradient = np.bincount(rows, other.gradient, 120)
-    atol = 1e-11 * np.abs(gradient).max()
-    np.testing.assert_allclose(one.gradient, gradient, rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize(("name", "algorithm"), ONCE)
 def test_an_offset_of_all_scores_changes_nothing(name, algorithm):
     problem = random_problem(200, 4, queries=3)
     scores = np.round(problem.scores * 64) / 64  # Exact after an offset of 1e7.
@@ -127,7 +97,7 @@ def test_an_offset_of_all_scores_changes_nothing(name, algorithm):
     assert_within(far.gradient, near.gradient, size)
 
 
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize(("name", "algorithm"), ONCE)
 def test_float32_scores_are_taken_as_they_are(name, algorithm):
     problem = random_problem(60, 3)
     bound = sum_of(name, algorithm, levels_of(problem))
@@ -138,20 +108,26 @@ def test_float32_scores_are_taken_as_they_are(name, algorithm):
     np.testing.assert_array_equal(found.gradient, wanted.gradient)
 
 
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize(("name", "algorithm"), ONCE)
 def test_scores_that_are_not_finite_give_infinity(name, algorithm):
     problem = random_problem(60, 3)
     pairs = Pairs([0, 1], [2, 3], n_rows=60).bound(60)
     for bad in (np.nan, np.inf, -np.inf):
         scores = problem.scores.copy()
         scores[7] = bad
-        for bound in (
-            sum_of(name, algorithm, levels_of(problem)),
-            bind(LOSSES[name].loss, pairs),
-        ):
+        for bound in (sum_of(name, algorithm, levels_of(problem)), bind(LOSSES[name].loss, pairs)):
             found = bound.at(scores)
             assert found.value == np.inf
             assert np.isnan(found.gradient).all()
+
+
+def test_scores_beyond_the_range_of_boxes_give_infinity():
+    problem = random_problem(60, 3)
+    bound = sum_of("logistic", "boxes", levels_of(problem))
+    found = bound.at(np.where(np.arange(60) == 7, 1e306, problem.scores))
+    assert found.value == np.inf
+    with pytest.raises(PairrankError, match="scale the features down"):
+        found.curvature()
 
 
 FINITE = {"squared_hinge": 1e150, "squared_hinge of margin 0": 1e150, "no family": 1e150}
@@ -190,7 +166,7 @@ def test_exponentials_of_far_scores_are_exact_until_they_overflow(algorithm):
     np.testing.assert_array_equal(found.gradient, [1.0, -1.0, 0.0])
 
 
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize(("name", "algorithm"), ONCE)
 def test_results_are_the_callers(name, algorithm):
     problem = random_problem(300, 4, queries=3)
     bound = sum_of(name, algorithm, levels_of(problem))
@@ -215,7 +191,7 @@ def test_large_weights_of_far_pairs_cost_light_ones_no_digits():
     np.testing.assert_allclose(bound.at(scores).gradient, [1.2e-59, -1.2e-59, 0.0], rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize(("name", "algorithm"), ONCE)
 def test_labels_without_a_preference_sum_to_nothing(name, algorithm):
     for graph in ("full", "chain"):
         bound = sum_of(name, algorithm, Levels.build(np.zeros(4), graph=graph))
@@ -229,7 +205,7 @@ def test_labels_without_a_preference_sum_to_nothing(name, algorithm):
             assert not found.curvature().matvec(np.arange(4.0)).any()
 
 
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize(("name", "algorithm"), WITH_KINK)
 def test_wrong_requests_are_refused(name, algorithm):
     problem, loss = random_problem(60, 3), LOSSES[name].loss
     levels = levels_of(problem)

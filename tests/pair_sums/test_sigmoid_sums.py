@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from definitions import Sums
 from loss_table import LOSSES as SUMMED
 from loss_table import assert_within, random_problem
-from pairrank.exceptions import PairrankError
-from pairrank.losses import Logistic, Raykar
+from pairrank.losses import Logistic
 from pairrank.pair_sums import bind
 from pairrank.pair_sums.sigmoid import KINDS, boxes_pay
 from pairrank.preferences import Levels
@@ -63,13 +62,12 @@ def by_row(won: np.ndarray, lost: np.ndarray) -> np.ndarray:
 MOST_LEVELS = {"series": 30}
 """The paper's algorithm for two levels runs for each level."""
 KINDS_OF_MANY = [
-    ("normal", False), ("normal", True), ("wide", False), ("clusters", True), ("offset", False),
-    ("outlier", True),
+    ("normal", False, 2), ("wide", False, 5), ("clusters", True, 900), ("offset", False, 900),
+    ("outlier", True, 5),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "weighted"), KINDS_OF_MANY)
-@pytest.mark.parametrize("n_levels", [2, 5, 900])
+@pytest.mark.parametrize(("kind", "weighted", "n_levels"), KINDS_OF_MANY)
 @pytest.mark.parametrize(("route", "loss"), EVERY)
 def test_hundreds_of_rows_equal_all_pairs(route, loss, n_levels, weighted, kind):
     n_levels = min(n_levels, MOST_LEVELS.get(route, n_levels))
@@ -80,7 +78,7 @@ def test_hundreds_of_rows_equal_all_pairs(route, loss, n_levels, weighted, kind)
 
 
 @pytest.mark.parametrize("n_levels", [3, 40])
-@pytest.mark.parametrize(("route", "loss"), [each for each in EVERY if each[1] != "raykar"])
+@pytest.mark.parametrize(("route", "loss"), EVERY)
 def test_an_offset_of_a_vector_costs_no_digits(route, loss, n_levels):
     """Products are of differences, whose errors are the same with an offset, but for rounding."""
     problem = random_problem(600, n_levels, queries=2, weighted=True)
@@ -132,9 +130,9 @@ def rounding_of_gradients(rounding: float, exact: Sums) -> np.ndarray:
     return n_pairs * (rounding + n_pairs * np.finfo(float).eps)
 
 
-@pytest.mark.parametrize("spread", [0.0, 169.9, 170.1, 240.0, 700.0, 720.0])
-@pytest.mark.parametrize("n_winners", [1, 3, 4, 66])
-@pytest.mark.parametrize("n_losers", [8, 899, 901, 1810])
+@pytest.mark.parametrize("spread", [0.0, 169.9, 170.1, 720.0])
+@pytest.mark.parametrize("n_winners", [1, 4, 66])
+@pytest.mark.parametrize("n_losers", [8, 899, 1810])
 def test_products_of_many_far_logistic_pairs_stay_in_range(n_losers, n_winners, spread):
     """Pairs share divisions and logarithms up to a spread of 170 and in runs of 900 columns.
 
@@ -157,11 +155,16 @@ def test_products_of_many_far_logistic_pairs_stay_in_range(n_losers, n_winners, 
 @pytest.mark.parametrize("route", ["auto", "boxes", "beaulieu"])
 def test_raykar_sharpens_both_its_sums(route):
     problem = random_problem(3000, 3)
-    bound = sum_of("raykar", route, levels_of(problem), 1e-2)
+    levels, scores = levels_of(problem), problem.scores
+    bound = sum_of("raykar", route, levels, 1e-2)
     before = bound.error
     assert bound.sharpen()
     assert bound.error == pytest.approx(1e-2 * before)
-    assert bound.reported.eps == bound.followed.eps == pytest.approx(1e-4)
+    weight = np.add(*levels.wins_and_losses())
+    value, slope = (bind(LOSSES[name], levels, pair_sum="direct").at(scores) for name in LOSSES)
+    found = bound.at(scores)
+    assert abs(found.value - value.value) <= bound.error
+    assert_within(found.gradient, slope.gradient, 1e-4 * weight)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -177,45 +180,18 @@ def test_each_query_goes_where_it_costs_less(loss):
     assert only_small.error == 0.0
 
 
-def test_an_exact_sum_cannot_be_sharpened():
-    problem = random_problem(60, 3)
-    bound = bind(Logistic(), levels_of(problem), pair_sum="direct", eps=1e-2)
-    assert bound.error == 0.0
-    assert not bound.sharpen()
-    assert not bind(Raykar(), levels_of(problem), pair_sum="direct").sharpen()
-
-
-@pytest.mark.parametrize("loss", ["logistic", "probit"])
-@pytest.mark.parametrize("n_queries", [1, 2])
-@pytest.mark.parametrize("far", [np.nan, np.inf, -1e306])
-def test_box_sums_find_scores_out_of_range_themselves(loss, n_queries, far):
-    """A query of boxes has no other check of its scores, whichever row and query is wrong."""
-    n_rows = 6000
-    levels = Levels.build(np.arange(n_rows) // 2 % 2 * 1.0, np.arange(n_rows) % n_queries)
-    bound = sum_of(loss, "boxes", levels)
-    scores = np.linspace(-1.0, 1.0, n_rows)
-    scores[n_rows - 1] = far
-    value, gradient = bound.at(scores)[:2]
-    assert value == np.inf
-    assert np.isnan(gradient).all()
-    with pytest.raises(PairrankError, match="scale the features down"):
-        bound.at(scores).curvature()
-
-
-@pytest.mark.parametrize(
-    ("name", "algorithm"), [e for e in TABLE if e[0] in ("logistic", "probit")]
-)
+@pytest.mark.parametrize(("route", "name"), EVERY)
 @given(problem=problems(graphs=("full",)), seed=st.integers(0, 2**32 - 1))
-def test_weights_of_every_size_are_carried(name, algorithm, problem, seed):
+def test_weights_of_every_size_are_carried(route, name, problem, seed):
     """The heaviest rows may outweigh the others by 1e100: errors are of the others' weight."""
     exponents = np.random.default_rng(seed).integers(-50, 51, problem.y.size)
     problem = problem._replace(weight=10.0**exponents, v=np.sin(np.arange(problem.y.size)))
     levels = levels_of(problem)
-    found = sum_of(name, algorithm, levels).at(problem.scores)
+    found = sum_of(name, route, levels).at(problem.scores)
     wanted = double_loop(problem, SUMMED[name].definition, levels)
     size = wanted.pair_weight + wanted.value
     assert_within(found.value, wanted.value, 1e-6 * wanted.pair_weight + 1e-14 * size)
-    rounding = 2e-14 if algorithm in ("beaulieu", "series") else 1e-14
+    rounding = 2e-14 if route in ("beaulieu", "series") else 1e-14
     assert_within(found.gradient, wanted.gradient, (1e-6 + rounding) * wanted.row_weight)
 
 

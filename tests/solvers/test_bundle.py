@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from objectives import Plain
 from pairrank._protocols import Status
-from pairrank.solvers.bundle import Bundle
-from pairrank.solvers.cutting_planes import CuttingPlanes, minimum_on_simplex
+from pairrank.solvers.bundle import Bundle, CuttingPlanes, minimum_on_simplex
 from programs import Comparisons, tube_by_clarabel
 
 pytestmark = pytest.mark.numeric

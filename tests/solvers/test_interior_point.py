@@ -12,8 +12,7 @@ from pairrank._protocols import Status
 from pairrank.objective import HullObjective, hull_objective
 from pairrank.objective.limit_rows import LimitRows, newton_system
 from pairrank.preferences import Levels, OrderGraph
-from pairrank.solvers.interior_point import minimize_with_limits
-from pairrank.solvers.limits import LimitRun
+from pairrank.solvers.limits import LimitRun, minimize_with_limits
 
 pytestmark = pytest.mark.numeric
 

@@ -154,11 +154,12 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
 def describe_block(index: int, block: RowBlock, request: Request) -> Description:
     """Return what a block reports in the first pass."""
     kept = kept_rows(block)
+    assert block.y is not None
     n_rows, n_features = block.X.shape
     queries, query_of = np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
     if block.qid is not None:
         queries, query_of = query_codes(block.qid)
-    weight = block.sample_weight
+    weight, labels = block.sample_weight, level_codes(block.y[kept].reshape(-1))[0]
     n_kept = int(np.count_nonzero(kept))
     drawn = draw_rows(
         index,
@@ -166,18 +167,19 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         kept,
         query_of,
         queries,
-        n_rows=_affordable_rows(block.X, request),
+        n_rows=max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, _width(block.X))))),
         n_blocks=request.n_blocks,
         of_rows=request.n_rows,
         seed=request.seed,
     )
+    is_countable = labels.size <= MOST_LABELS or isinstance(request.graph, OrderGraph)
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         n_features=n_features,
         dtype=block.X.dtype,
-        labels=_distinct_labels(block.y, kept, request.graph),
+        labels=labels if is_countable else None,
         queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
@@ -209,11 +211,6 @@ def query_numbers(
     return is_among, np.where(is_among, place, 0).astype(np.int32)
 
 
-def _affordable_rows(X: Any, request: Request) -> int:
-    """Return the rows of a sample whose X has a bounded number of entries."""
-    return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, _width(X)))))
-
-
 def _width(X: Any) -> float:
     """Return the entries of X per row."""
     return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(X.shape[1])
@@ -222,12 +219,6 @@ def _width(X: Any) -> float:
 def design_of(X: Any, origin: FloatArray | None) -> Design:
     """Return the design of a block's rows, less the origin."""
     return Design(X if origin is None else np.subtract(X, origin.astype(X.dtype)))
-
-
-def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
-    labels = level_codes(y[kept].reshape(-1))[0]
-    is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
-    return labels if is_countable else None
 
 
 def _labels(parts: list[Description]) -> NDArray[Any] | None:

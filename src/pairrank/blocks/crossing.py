@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal, Squares, Tubes
 from pairrank.blocks._contracts import BlockLayout, CrossingRows
+from pairrank.blocks.crossing_boxes import CrossingBoxes
 from pairrank.blocks.crossing_cells import CrossingCells, extent_of
 from pairrank.blocks.squares import SquaredResiduals
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums.bands import Links, links_of
-from pairrank.pair_sums.boxes import BoxDerivative, BoxMoments, CodedRows, LevelBoxes
+from pairrank.pair_sums._bound import Links, links_of
 from pairrank.pair_sums.plan import check_eps
-from pairrank.pair_sums.sigmoid import KINDS
-from pairrank.pair_sums.sigmoid_pairs import NONE
 
 if TYPE_CHECKING:
     from pairrank.blocks.catalog import Catalog
@@ -62,26 +60,6 @@ class Totals(NamedTuple):
     """Bound on the sum over rows of the errors of the gradients."""
     square: float = 0.0
     """The squared norm of the gradient by the scores."""
-
-
-class CrossingBoxes(LevelBoxes):
-    """The sum of a sigmoidal loss over one crossing query; every level has its own boxes."""
-
-    most_moments = 1 << 24
-    """More moments than this, 128 MB, mean that scores are too far apart."""
-
-    def __init__(self, family: Sigmoidal, query: MomentQuery, eps: float) -> None:
-        slope, value = KINDS[family.slope], KINDS[family.value]
-        super().__init__(slope, value, query.n_codes, query.links, query.scale, eps)
-
-    def coded(self, rows: CrossingRows) -> CodedRows:
-        """Return the scores, codes and weights of a block's rows."""
-        sides = [np.ascontiguousarray(side) for side in rows.weight]
-        return CodedRows(rows.scores, rows.code, sides or [NONE])
-
-    def curvature(self, merged: BoxMoments) -> BoxDerivative:
-        """Return the Hessian, to an error of 1e-6 or eps."""
-        return BoxDerivative(self, 2)
 
 
 def crossing_sum(

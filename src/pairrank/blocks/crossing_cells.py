@@ -12,24 +12,21 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import CrossingRows
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.cell_grid import (
+from pairrank.pair_sums._bound import Terms, range_of
+from pairrank.pair_sums.cells import (
     LARGEST_CELL,
     MARGINS_PER_SPREAD,
+    NO_WEIGHT,
     Grid,
+    Unit,
+    UnitSum,
     cells_per_margin,
     grid_of_table,
+    partner_sums,
+    sweep_moments,
     windowed_grid,
 )
-from pairrank.pair_sums.cell_tables import (
-    Terms,
-    is_smooth,
-    partner_sums,
-    stated,
-    sweep_moments,
-    term_arrays,
-)
-from pairrank.pair_sums.cells import Unit, UnitSum
+from pairrank.pair_sums.piecewise import is_smooth, stated, term_arrays
 
 if TYPE_CHECKING:
     from pairrank.blocks.crossing import MomentQuery
@@ -45,7 +42,6 @@ FINER, FINEST = 16, 256
 _LARGEST = 1e150
 _TAIL = 1e-3
 """Cells are as many as asked for between these quantiles of the scores."""
-_NO_WEIGHT = np.empty((1, 0))
 
 
 def extent_of(scores: FloatArray, centred: FloatArray) -> tuple[float, float]:
@@ -113,7 +109,7 @@ class CrossingCells:
     r"""The sum of `pairrank.pair_sums.piecewise.PiecewiseSum` over one crossing query.
 
     For differences it is the sum over all rows of the query with themselves, of scores less labels:
-    a tube is a hinge of margin -epsilon (`pairrank.pair_sums.tubes`).
+    a tube is a hinge of margin -epsilon (`pairrank.pair_sums.piecewise`).
 
     The width of cells follows from the largest margin, or from the extent of some of the scores
     (see `placed`), and is the same in all blocks. A summary has the cells of a window that follows
@@ -191,7 +187,7 @@ class CrossingCells:
         return self._unit_sum(rows, grid)
 
     def _unit_sum(self, rows: CrossingRows, grid: Grid) -> UnitSum:
-        query, weight = self.query, rows.weight if len(rows.weight) else _NO_WEIGHT
+        query, weight = self.query, rows.weight if len(rows.weight) else NO_WEIGHT
         own = slice(0, rows.scores.size)
         unit = Unit(own, rows.code, weight, query.n_codes, query.links, query.scale)
         return UnitSum(unit, self.terms, rows.scores, grid)
@@ -212,9 +208,10 @@ class CellTable:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         if not self.position.size:
             return np.full(rows.scores.size, np.nan)
-        result = np.empty(rows.scores.size)
-        self.made_by.at(rows, self.position).read(self.table, result, True)
-        return result
+        weight = rows.weight if len(rows.weight) else NO_WEIGHT
+        result = np.zeros((1, rows.scores.size))
+        self.made_by.at(rows, self.position).read(self.table, weight, result)
+        return result[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +245,8 @@ class CellProduct:
         made, values = self.curvature, rows.residual
         placed = made.made_by.at(rows, made.position)
         own, partners = np.zeros((2, len(self.sums), values.size))
-        placed.read_sums(made.own, own)
-        placed.read_sums(self.sums, partners)
+        placed.read(made.own, NO_WEIGHT, own)
+        placed.read(self.sums, NO_WEIGHT, partners)
         result = own * values - partners
         return np.asarray((rows.weight * result).sum(axis=0) if len(rows.weight) else result[0])
 

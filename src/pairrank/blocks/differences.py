@@ -106,7 +106,11 @@ def prepare_differences(
     A NoPairsError says that the labels of no query differ. Two rounds over the labels, one where no
     query crosses blocks; X is not read.
     """
-    _require_numbers(catalog)
+    y: Any = catalog.sample.rows.y
+    if y.dtype.kind not in "biuf":
+        raise PairrankError(
+            "y holds text, but differences of labels need numbers: replace each label by its value"
+        )
     plan = DifferencePlan(catalog.crossing, int(catalog.has_weight), mean_cost, target)
     n_pairs, n_queries, weights, squares = 0, 0, [], []
     crossing: tuple[MomentQuery, ...] = ()
@@ -142,14 +146,6 @@ def prepare_differences(
         square=square,
         crossing=crossing,
     )
-
-
-def _require_numbers(catalog: Catalog) -> None:
-    y: Any = catalog.sample.rows.y
-    if y.dtype.kind not in "biuf":
-        raise PairrankError(
-            "y holds text, but differences of labels need numbers: replace each label by its value"
-        )
 
 
 def sum_crossing_labels(

@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.groups import CrossingGroups, crossing_levels, merge_groups
 from pairrank.blocks.layouts import LayoutPlan, count_crossing, crossing_weights, split_rows
-from pairrank.compiled import smoothed_limits as compiled
+from pairrank.compiled import limit_rows as compiled
 from pairrank.exceptions import PairrankError
 from pairrank.objective.hull_objective import edges_of
-from pairrank.objective.normal_equations import block_rows, cut
+from pairrank.objective.normal_equations import block_rows
 from pairrank.preferences._codes import no_pairs
 from pairrank.solvers.smoothed_limits import SmoothedSums
 
@@ -184,7 +185,7 @@ def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullS
         np.zeros(2), np.zeros((d, d)), np.zeros(d), group, np.zeros((group.size, 4 * d + _TOTALS))
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for part in cut(slice(0, of_row.size), min(_ROWS, block_rows(d))):
+        for part in threads.blocks(of_row.size, min(_ROWS, block_rows(d))):
             block = _rows(X, layout.rows[part], asked.origin)
             _add(block, of_row[part], layout.weight[part] * asked.nu, limits, asked, result)
     return result

@@ -107,7 +107,8 @@ def prepare(
         raise PairrankError(
             f"y has {y.shape[1]} columns, but preferences follow from one: give one column"
         )
-    _warn_of_absent(graph, catalog)
+    if isinstance(graph, OrderGraph) and catalog.labels is not None and catalog.labels.size:
+        Levels.build(catalog.labels, graph=graph)  # warns once of labels that no block has
     share = catalog.row_weight / max(1, catalog.n_queries)
     n_weights = 2 if catalog.has_roles else int(catalog.has_weight)
     plan = LayoutPlan(graph, reduction, share, catalog.crossing, n_weights, compacts)
@@ -298,9 +299,3 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
         scale = np.divide(scale, paired, out=np.zeros(paired.size), where=paired > 0)
     total = float(np.sum(scale * levels.query_pair_weight))
     return replace(levels, pair_scale=scale * (prepared.layout_weight / total))
-
-
-def _warn_of_absent(graph: Any, catalog: Catalog) -> None:
-    """Warn once of labels of the order graph that no block has."""
-    if isinstance(graph, OrderGraph) and catalog.labels is not None and catalog.labels.size:
-        Levels.build(catalog.labels, graph=graph)

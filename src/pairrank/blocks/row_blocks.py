@@ -312,19 +312,6 @@ class RowBlocks:
         with contextlib.closing(checks.read(labelled=labelled)) as blocks:
             yield from reported(map(operator.itemgetter(1), blocks), self._report)
 
-    def _raw_coef(self, coef: FloatArray) -> FloatArray:
-        """Return the weights of raw features for those of the features that passes give."""
-        return coef if self._scaler is None else coef / self._scaler.scale_
-
-    def _own_coef(self, coef: FloatArray) -> FloatArray:
-        """Return the weights of the features that passes give for those of raw features."""
-        return coef if self._scaler is None else coef * self._scaler.scale_
-
-    def _score_offset(self, coef: FloatArray) -> Any:
-        """Return how much raw rows score above the rows that passes give, for raw weights."""
-        mean = None if self._scaler is None else self._scaler.mean_
-        return 0.0 if mean is None else coef @ mean
-
     def _scored(self, ranker: Any, *, labelled: bool = True) -> tuple[FloatArray, RowBlock]:
         """Return the scores of raw rows by a fitted ranker, and all rows without X; one pass.
 

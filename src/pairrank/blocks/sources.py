@@ -113,7 +113,8 @@ class ArraySource:
             if part is not None and (length := _length(part, name)) != self.n_rows:
                 raise PairrankError(f"{name} has {length} entries for {self.n_rows} rows of X")
         self._arrays = arrays._replace(X=X)
-        self._batch_rows = batch_rows or rows_of_block(self.n_features, _item_bytes(X), block_bytes)
+        item_bytes = getattr(getattr(X, "dtype", None), "itemsize", 8)
+        self._batch_rows = batch_rows or max(1, block_bytes // max(1, self.n_features * item_bytes))
 
     def read(self, start: int, *, labelled: bool) -> Generator[RowBlock, None, None]:
         """Yield slices of the arrays."""
@@ -166,11 +167,6 @@ def has_rows(block: RowBlock) -> bool:
     return np.shape(block.X)[:1] != (0,)
 
 
-def rows_of_block(n_features: int, item_bytes: int, block_bytes: int = BLOCK_BYTES) -> int:
-    """Return how many rows of X fill a block."""
-    return max(1, block_bytes // max(1, n_features * item_bytes))
-
-
 def _length(part: Any, name: str) -> int:
     """Return the number of entries of an array or a list; arrays of zarr have no `len`."""
     if shape := getattr(part, "shape", ()):
@@ -178,7 +174,3 @@ def _length(part: Any, name: str) -> int:
     if not hasattr(part, "__len__") or hasattr(part, "shape"):
         raise InputTypeError(f"{name} must be an array, got {type(part).__name__}")
     return len(part)
-
-
-def _item_bytes(X: Any) -> int:
-    return int(getattr(getattr(X, "dtype", None), "itemsize", 8))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
+from pairrank._validation import names_matched
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._options import Columns
 from pairrank.cli._output import Progress
@@ -18,14 +17,6 @@ from pairrank.io import Rows
 from pairrank.io._streams import open_source, read_bytes
 from pairrank.io.model_file import is_model_file
 from pairrank.io.rows import is_finite, number
-
-
-@contextmanager
-def rows_without_names() -> Iterator[None]:
-    """Leave out scikit-learn's warning of rows without names: files were matched by name before."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        yield
 
 
 class Ranker:
@@ -55,7 +46,7 @@ class Ranker:
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""
-        with rows_without_names():
+        with names_matched():
             return np.asarray(self.estimator.predict(rows.X), dtype=np.float64)
 
 

@@ -262,7 +262,6 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> tuple[int, Any]:
     Of Pairs these are comparisons with their ties. An error is raised if none prefers a row.
     """
     labels: Any = rows.y
-    n_rows = rows.X.shape[0]
     with named(source):
         if not isinstance(labels, Pairs):
             graph = graph_of(graph, labels)
@@ -271,6 +270,7 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> tuple[int, Any]:
             return int(levels.n_pairs), graph
         if labels.magnitude is not None and not labels.magnitude.any():
             raise NoPairsError("every comparison is a tie (magnitude 0): none prefers a row")
+        n_rows = rows.X.shape[0]
         labels.preferred().bound(n_rows, **rows.layout).require_pairs()
         return labels.signed().bound(n_rows, **rows.layout).n_comparisons, graph
 

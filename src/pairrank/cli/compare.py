@@ -17,30 +17,28 @@ from pairrank.cli._rows import check_inputs, check_output, load_rows
 from pairrank.cli.evaluate import check_asked, check_table
 
 
-def _check_models(text: Any) -> Any:
+def _read_models(text: Any) -> list[str]:
     from pairrank.comparison.models import check_names
 
+    given = text.split(",") if isinstance(text, str) else text
+    names = [name.strip() for name in given if name.strip()]
     with wrong_usage(kind=typer.BadParameter):
-        check_names(_split(text))
-    return text
-
-
-def _split(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+        check_names(names)
+    return names
 
 
 def compare(
     data: options.Data,
     *,
     models: Annotated[
-        str,
+        Any,
         option(
             "Model",
             "The models, separated by commas: rankncg, ranksvm, rankrls, mprank, svrank, hull, "
             "pairwise, rankboost, ranknet; of scikit-learn ridge, gradient_boosting, "
             "logistic_regression; of LightGBM lambdarank; of XGBoost rank:ndcg, rank:pairwise.",
             metavar="NAMES",
-            callback=_check_models,
+            parser=_read_models,
         ),
     ] = "rankncg,ranksvm,rankrls,ridge,gradient_boosting",
     baseline: Annotated[
@@ -89,14 +87,14 @@ def compare(
     asked, files = list(metric or ()), list(output or ())
     check_asked(asked, None, graph, columns)
     check_inputs(data)
-    _check_arguments(_split(models), baseline, inner_folds)
+    _check_arguments(models, baseline, inner_folds)
     _check_files(files, per_query, data, columns["query_sizes"])
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
     order = graph_of("full" if graph is None else graph, labels)
     with named(data), Progress("comparing", quiet=quiet):
         found = compare_models(
-            rows.X, labels, **rows.layout, models=_split(models), metrics=asked or None,
+            rows.X, labels, **rows.layout, models=models, metrics=asked or None,
             cv=folds, n_repeats=repeats, inner_cv=inner_folds, graph=order,
             standardize=standardize, baseline=baseline, n_resamples=resamples,
             random_state=seed,
@@ -126,8 +124,7 @@ def _check_arguments(names: list[str], baseline: str | None, inner_folds: int) -
 
 def _check_files(files: list[str], per_query: str | None, *inputs: str | None) -> None:
     """Refuse files that cannot be written, or whose names end in another way, before any work."""
-    from pairrank.comparison.page import template_of_page
-    from pairrank.comparison.results import suffix_of
+    from pairrank.comparison.results import suffix_of, template_of_page
 
     written = [os.path.realpath(path) for path in (*files, per_query) if path is not None]
     for place, path in enumerate(written):

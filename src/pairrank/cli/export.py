@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from pairrank._validation import names_matched
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
-from pairrank.cli._judges import Ranker, rows_without_names
+from pairrank.cli._judges import Ranker
 from pairrank.cli._rows import check_inputs, check_output, load_rows, names_in
 from pairrank.export.formats import FORMATS, format_named
 from pairrank.io.rows import numbered_names
@@ -74,7 +75,7 @@ def export(
     if names is None and has_names and ranker.names is None and ranker.wanted.zero_based:
         names = numbered_names(int(ranker.estimator.n_features_in_), zero_based=True)
     asked: dict[str, Any] = {"feature_names": names, "name": name, "check": given}
-    with rows_without_names():
+    with names_matched():
         result = write(ranker.estimator, output, format, **asked)
     if result is not None and not result.changes:
         print_message(f"{result}.", kind="check")

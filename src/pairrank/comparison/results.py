@@ -5,25 +5,39 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.comparison.page import NONE, Table, html_table, markdown, template_of_page
 from pairrank.comparison.tables import SECONDS, Columns, Difference
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import atomic_write
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
+from pairrank.report.page import environment
 
 TableName = Literal["scores", "queries", "summary", "differences"]
 TABLES = ("scores", "queries", "summary", "differences")
 """The attributes of results that hold columns of arrays."""
 
 _TEXT_FILES, _TABLE_FILES = (".html", ".md", ".json"), (".csv", ".parquet")
+
+
+NONE = "–"
+
+
+class Table(NamedTuple):
+    """Cells of text; `best` are the places (row, column) of the best values."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    best: set[tuple[int, int]]
+    notes: list[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -332,3 +346,46 @@ def _mean(mean: float, sd: float, has_sd: bool) -> str:
 def _p(found: Difference | None) -> str:
     """Return the adjusted p-value of a difference."""
     return NONE if found is None else _shown(found.adjusted_p_value, ".2g")
+
+
+def template_of_page() -> Any:
+    """Return the template of the page; an error says if jinja2 is missing."""
+    return environment("pairrank.comparison", "pairrank.report").get_template("comparison.html")
+
+
+def markdown(table: Table) -> str:
+    """Return the table in Markdown; the best values are bold."""
+
+    def escaped(text: str) -> str:
+        return re.sub(r"([\\`*_|<>\[\]&~$])", r"\\\1", " ".join(text.split()))
+
+    def line(cells: list[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    rows = [
+        [f"**{escaped(cell)}**" if (at, column) in table.best else escaped(cell)
+         for column, cell in enumerate(row)]
+        for at, row in enumerate(table.rows)
+    ]  # fmt: skip
+    rule = ["---", *["---:"] * (len(table.columns) - 2), "---"]
+    notes = [f"- {escaped(note)}" for note in table.notes]
+    head = [line(list(map(escaped, table.columns))), line(rule)]
+    return "\n".join([*head, *map(line, rows), "", *notes, ""])
+
+
+def html_table(table: Table) -> str:
+    """Return the table for notebooks, in the colours of the page around it."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
+    rows = []
+    for at, (name, *cells) in enumerate(table.rows):
+        shown = [
+            f"<td><b>{escape(cell)}</b></td>" if (at, column) in table.best
+            else f"<td>{escape(cell)}</td>"
+            for column, cell in enumerate(cells, 1)
+        ]  # fmt: skip
+        rows.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(shown)}</tr>')
+    notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
+    return (
+        f'<div class="pairrank-comparison" style="overflow-x: auto"><table><thead><tr>{head}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>{notes}</div>"
+    )

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled.layout import add
 
 BLOCK = 256
 """Points that are turned together, so that their sines and cosines stay in the first cache."""
@@ -23,26 +24,17 @@ _C = tuple(1.0 / math.factorial(n) for n in (2, 4, 6, 8))
 
 
 @compiled
-def _compensated(total, lost, term):
-    """Return a running sum and what rounding took from it, after one more term."""
-    grown = total + term
-    if abs(total) >= abs(term):
-        return grown, lost + ((total - grown) + term)
-    return grown, lost + ((term - grown) + total)
-
-
-@compiled
 def erfc_sums(sources, weights, targets, out):
     """Write sum_i q_i erfc(y_j - z_i) of each target to `out`, pair by pair, O(N M).
 
-    The running sum is compensated (Neumaier), so that the error is that of erfc. `weights` (N,) is
+    The running sum is compensated, so that the error is that of erfc. `weights` (N,) is
     empty if all are 1.
     """
     for j in range(len(targets)):
         total, lost = 0.0, 0.0
         for i in range(len(sources)):
             term = math.erfc(targets[j] - sources[i])
-            total, lost = _compensated(total, lost, term * weights[i] if len(weights) else term)
+            total, lost = add(total, lost, term * weights[i] if len(weights) else term)
         out[j] = total + lost
 
 
@@ -137,11 +129,11 @@ def series_of_clusters(sources, weights, order, start, centre, step, damping, a,
                 weight += q
                 cosine[j] *= q
                 sine[j] *= q
-            sums[2 * p], lost[2 * p] = _compensated(sums[2 * p], lost[2 * p], weight)
+            sums[2 * p], lost[2 * p] = add(sums[2 * p], lost[2 * p], weight)
             for n in range(p):
                 even, odd = _sum_and_turn(cosine[:m], sine[:m], cosine2[:m], sine2[:m])
-                sums[n], lost[n] = _compensated(sums[n], lost[n], even)
-                sums[p + n], lost[p + n] = _compensated(sums[p + n], lost[p + n], odd)
+                sums[n], lost[n] = add(sums[n], lost[n], even)
+                sums[p + n], lost[p + n] = add(sums[p + n], lost[p + n], odd)
         for n in range(p):
             a[k, n] = damping[n] * (sums[n] + lost[n])
             b[k, n] = damping[n] * (sums[p + n] + lost[p + n])
@@ -149,29 +141,14 @@ def series_of_clusters(sources, weights, order, start, centre, step, damping, a,
     total, rest = 0.0, 0.0
     total_after[len(centre)] = 0.0
     for k in range(len(centre) - 1, -1, -1):
-        total, rest = _compensated(total, rest, total_after[k])
+        total, rest = add(total, rest, total_after[k])
         total_after[k] = total + rest
 
 
 @compiled
 def influential(y, centre, cutoff):
     """Return the range of the clusters with |y - c| <= cutoff; centres ascend, O(log K)."""
-    low, high = 0, len(centre)
-    while low < high:
-        middle = (low + high) // 2
-        if y - centre[middle] > cutoff:
-            low = middle + 1
-        else:
-            high = middle
-    first = low
-    high = len(centre)
-    while low < high:
-        middle = (low + high) // 2
-        if y - centre[middle] >= -cutoff:
-            low = middle + 1
-        else:
-            high = middle
-    return first, low
+    return np.searchsorted(centre, y - cutoff), np.searchsorted(centre, y + cutoff, side="right")
 
 
 @compiled

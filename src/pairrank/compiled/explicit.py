@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.running_sums import add
+from pairrank.compiled.layout import add
 from pairrank.compiled.sigmoid import shares_and_costs
 
 HINGE, SQUARED_HINGE, TUBE, SQUARED_TUBE = 2, 3, 4, 5
@@ -71,14 +71,9 @@ def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
 
 
 @compiled
-def differences_over_pairs(i, j, weight, v, sign, result):
-    """Add weight * (v_i - v_j) to row i of every comparison, and `sign` times it to row j.
-
-    With sign -1 this is the weighted Laplacian M D M' times v. `weight` is empty if all are 1.
-    """
+def laplacian_product(i, j, weight, v, result):
+    """Add the weighted Laplacian M D M' of the comparisons times v; `weight` (n_pairs,)."""
     for pair in range(len(i)):
-        change = v[i[pair]] - v[j[pair]]
-        if len(weight):
-            change *= weight[pair]
+        change = weight[pair] * (v[i[pair]] - v[j[pair]])
         result[i[pair]] += change
-        result[j[pair]] += sign * change
+        result[j[pair]] -= change

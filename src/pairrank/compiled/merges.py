@@ -1,4 +1,8 @@
-"""Hinge sums between two runs of rows that are sorted by score, over a list of such merges.
+"""Hinge sums over a list of merges of two runs of rows sorted by score, and pair by pair.
+
+A pair (i over j) has the margin d = s_i - s_j and the excess m - d. It costs its excess, or with
+`squared` f (2 excess - f), f = min(excess, width), where the excess is positive: the square, which
+goes on as a line beyond `width`. Pair by pair within runs of groups is fastest for small queries.
 
 Let a be the scores of the less preferred rows and b those of the preferred, both ascending. Row b_i
 violates with the rows a_p, p >= p(i), and row a_j with b_q, q < q(j): one merge finds p and q. The
@@ -17,10 +21,10 @@ its upper half, which stay sorted. So each node is one merge of its halves, pare
 
 from __future__ import annotations
 
-from pairrank.compiled._jit import compiled
-from pairrank.compiled.layout import gather
-from pairrank.compiled.pair_runs import excess
-from pairrank.compiled.running_sums import add, running_sum
+import numpy as np
+
+from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled.layout import add, gather, running_sum
 
 
 @compiled
@@ -60,22 +64,12 @@ def _split(order, middle, spare):
 def find_merges(merges, starts, scores, margin, order, places, positions, line, spare):
     """Write the rows of every merge, and their positions in one another.
 
-    Parameters
-    ----------
-    merges : ndarray of int64, shape (n_merges, 6)
-        The first place and the end of the lower run and of the upper, the query, and whether both
-        are the halves of a node that is to be split.
-    starts : ndarray of int64, shape (n_merges,)
-        Where the rows of each merge begin in `places` and `positions`: n_a of the lower run, then
-        n_b of the upper.
-    scores : ndarray of shape (n_rows,)
-        In the order of the layout.
-    order : ndarray of int32, shape (n_rows,)
-        The places of each run sorted by score, or those of each root of a tree; is changed.
-    places, positions : ndarray of int32
-        Are written.
-    line, spare : ndarray of float64 and of int32, as long as the longest merge
-        Scratch.
+    A merge (n_merges, 6) has the first place and the end of the lower run and of the upper, the
+    query, and whether both are the halves of a node that is to be split. Its rows begin at
+    starts[k] in `places` and `positions`, int32: those of the lower run, then of the upper.
+    `scores` (n_rows,) are in the layout. `order` (n_rows,) int32 has the places of each run sorted
+    by score, or those of each root of a tree, and is changed. `line` and `spare` int32, as long as
+    the longest merge, are scratch.
     """
     for k in range(len(merges)):
         low, low_end, high, high_end = merges[k, 0], merges[k, 1], merges[k, 2], merges[k, 3]
@@ -132,7 +126,7 @@ def sums_over_merges(
     running,
     sums,
 ):
-    """Add all pairs of the merges to `sums` as `pair_runs.sums_over_runs` does; return the cost.
+    """Add all pairs of the merges to `sums` as `sums_over_runs` does; return the cost.
 
     Costs O(rows) per merge. Scratch: `lines` (2, longest merge or more) and `running` (3, or 2 if
     not squared, longest half or more). There is no `width`.
@@ -188,3 +182,68 @@ def values_over_merges(merges, starts, places, positions, scale, winner, loser, 
         running_sum(values[: n - n_a], False, running)
         for j in range(n_a):
             sums[1, here[j]] += c * running[found[j]]
+
+
+@compiled
+def excess(margin, high, low):
+    """Return margin - (high - low) in exactly this order: a pair violates where it is above 0.
+
+    Every algorithm evaluates the margin so, and none may reassociate it: they agree at the kink.
+    """
+    return margin - (high - low)
+
+
+@compiled_reassociating
+def _add_row(i, low, end, x, scores, values, margin, squared, width, sums):
+    """Add one winner's pairs with the rows low .. end; return its own sum, and its cost."""
+    score, own, cost = scores[i], 0.0, 0.0
+    for j in range(np.uint64(low), np.uint64(end)):
+        over = excess(margin, score, scores[j])
+        over = over if over > 0.0 else 0.0
+        if squared:
+            force = over if over < width else width
+            gain = force * (2.0 * over - force)
+        else:
+            force = 1.0 if (over > 0.0) & (over <= width) else 0.0
+            gain = over
+        own += values[j] * force
+        sums[j] += x * force
+        cost += values[j] * gain
+    return own, cost
+
+
+@compiled
+def sums_over_runs(
+    runs, edges, group_start, scale, scores, winner, loser, margin, squared, width, sums
+):
+    """Add all pairs within runs of groups to `sums`, pair by pair; return the cost.
+
+    A run (n_runs, 5) has its first and last + 1 group, the first and last + 1 of its `edges`
+    (low group, high group), and its query, whose pairs are multiplied by `scale`. First edge -1:
+    every group is preferred to all lower ones of the run. `scores`, `winner` and `loser` (n_rows,)
+    are in the layout; the latter are what a row weighs in the sums of the rows that it wins
+    against, and of those that it loses to. Not `squared`, a pair counts 1 where its excess is
+    positive and at most `width`.
+
+    Line 0 of `sums` (2, n_rows) gets f or 1 of the pairs of each winner, times the loser's value,
+    line 1 that of each loser, times the winner's value. The cost weighs a pair by both values.
+    O(pairs), a third of a nanosecond each.
+    """
+    total = 0.0
+    of_winners, of_losers = sums[0], sums[1]
+    for run in range(len(runs)):
+        first, last, c = runs[run, 0], runs[run, 1], scale[runs[run, 4]]
+        full = runs[run, 2] < 0
+        for block in range(last - first if full else runs[run, 3] - runs[run, 2]):
+            low, low_end, high = group_start[first], group_start[first + block], first + block
+            if not full:
+                group, high = edges[runs[run, 2] + block, 0], edges[runs[run, 2] + block, 1]
+                low, low_end = group_start[group], group_start[group + 1]
+            for i in range(group_start[high], group_start[high + 1]):
+                x = c * winner[i]
+                own, cost = _add_row(
+                    i, low, low_end, x, scores, loser, margin, squared, width, of_losers
+                )
+                of_winners[i] += c * own
+                total += x * cost
+    return total

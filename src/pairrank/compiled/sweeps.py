@@ -5,7 +5,7 @@ inserted at their level's leaf, and the sums right of a leaf are read on the way
 Node m has the children 2m and 2m + 1, so there are no pointers. A node does not hold the sum of its
 scores, as in the paper, but of their distances to the score inserted last, which are never
 negative: nothing cancels, and one huge score costs the others no digits (see
-`pairrank.compiled.merges`). Level counting keeps one such node per level, and no tree.
+`merges`). Level counting keeps one such node per level, and no tree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.pair_runs import excess
+from pairrank.compiled.merges import excess
 
 
 @compiled
@@ -52,32 +52,13 @@ def sums_by_sweeps(
     by_tree, ranges, scale, places, scores, level, n_levels, winner, loser, margin, squared,
     moments, sums,
 ):  # fmt: skip
-    """Add every pair of full graphs to `sums` and return the cost; see `pair_runs`.
+    """Add every pair of full graphs to `sums` and return the cost; see `merges.sums_over_runs`.
 
-    Parameters
-    ----------
-    by_tree : bool
-        By a selection tree, else by one node per level.
-    ranges : ndarray of int64, shape (n_queries, 2)
-        The rows of each query, ascending by score.
-    scale : ndarray of shape (n_queries,)
-        A factor on each query's pairs.
-    places : ndarray of int32, shape (n_rows,)
-        The place in the layout of each row in the order of the scores.
-    scores, level, winner, loser : ndarray of shape (n_rows,)
-        In the layout.
-    n_levels : ndarray of int64, shape (n_queries,)
-        The levels of a query's rows go from 0 to n_levels - 1.
-    margin : float
-    squared : bool
-    moments : bool
-        Sum the cost too; otherwise only values, whatever their sign.
-    sums : ndarray of shape (2, n_rows)
-        In the layout.
-
-    Notes
-    -----
-    O(rows log levels) by a tree, else O(rows * levels): two sweeps.
+    `by_tree`: by a selection tree, else by one node per level. `ranges` (n_queries, 2) are the rows
+    of each query, ascending by score, at the `places` (n_rows,) int32 of the layout; `scale` is a
+    factor on each query's pairs. Scores, level, winner and loser (n_rows,) are in the layout, and
+    the levels of a query go from 0 to n_levels - 1. Without `moments` only values are summed,
+    whatever their sign. O(rows log levels) by a tree, else O(rows * levels): two sweeps.
     """
     nodes = np.zeros((2 * _first_leaf(n_levels.max()), 4))
     found = np.zeros(3)

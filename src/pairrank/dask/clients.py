@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from typing import Any
 
 import dask
@@ -24,13 +22,7 @@ _ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
 
 
 def client_of(client: Any) -> distributed.Client:
-    """Return the client that is given, or else the one of this process.
-
-    Raises
-    ------
-    PairrankError
-        If there is none, or it is asynchronous or closed.
-    """
+    """Return the client that is given, or else the one of this process, if it can serve a fit."""
     if client is None:
         try:
             client = distributed.default_client()
@@ -69,26 +61,17 @@ def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[dist
 def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[Any]:
     """Return the values of keys of a graph, each fetched as soon as it is there.
 
-    Raises
-    ------
-    FitInterruptedError
-        On Ctrl-C, which ends the work on the cluster too, or if the cluster is lost.
+    A FitInterruptedError is raised on Ctrl-C, which ends the work on the cluster too, and if the
+    cluster is lost.
     """
-    with _interruptible(client) as started:
-        started += kept(client, graph, keys)
-        return list(client.sync(_each_when_ready, started))
+    started: list[distributed.Future] = []
 
+    async def each_when_ready() -> list[Any]:
+        return await asyncio.gather(*started)
 
-async def _each_when_ready(futures: list[distributed.Future]) -> list[Any]:
-    return await asyncio.gather(*futures)
-
-
-@contextmanager
-def _interruptible(client: distributed.Client) -> Iterator[list[Any]]:
-    """Lend a list for futures, and cancel them if the work is interrupted."""
-    started: list[Any] = []
     try:
-        yield started
+        started += kept(client, graph, keys)
+        return list(client.sync(each_when_ready))
     except KeyboardInterrupt as error:
         client.cancel(started)
         raise FitInterruptedError("the fit was interrupted") from error

@@ -48,32 +48,16 @@ class Partitions:
     rest: dict[str, Column]
     """y, and those of qid and the weights that are given."""
 
-    @property
-    def n_partitions(self) -> int:
-        """The number of partitions, some of which may have no rows."""
-        return len(self.X.keys)
-
 
 def partitions_of(
     X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "", *, several: bool = False
 ) -> Partitions:
     """Return the partitions of X, y and what is given of qid and weights; compute nothing.
 
-    Parameters
-    ----------
-    X : dask Array or DataFrame of shape (n_rows, n_features)
-    y : dask Array, Series or DataFrame of shape (n_rows,) or (n_rows, n_targets)
-    layout : mapping
-        Arrays or series of dask with one entry per row, by name; None where one is not given.
-    suffix : str
-        The end of the names in messages, such as "_val".
-    several : bool
-        Whether y may have several columns.
-
-    Raises
-    ------
-    PairrankError
-        If one is no collection of dask, has chunks of columns, or is partitioned in another way.
+    `layout` has the arrays or series with one entry per row by name, None where one is not given.
+    `suffix` ends the names in messages, such as "_val"; `several`: y may have several columns. A
+    PairrankError says that one is no collection of dask, has chunks of columns, or is partitioned
+    in another way.
     """
     columns, tables = {}, ("X", "y") if several else ("X",)
     for name, part in {"X": X, "y": y, **layout}.items():
@@ -87,7 +71,18 @@ def partitions_of(
 
 def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
     """Return the partitions of a collection of at most so many dimensions."""
-    check_collection(values, name)
+    if isinstance(values, Pairs):
+        raise InputTypeError(
+            "Pairs number the rows of all partitions, so they need X in memory: give labels, or "
+            "use the ranker without Dask"
+        )
+    is_cut = is_dask_collection(values) and not isinstance(values, Delayed)  # has any attribute
+    if not (is_cut and hasattr(values, "ndim") and hasattr(values, "npartitions")):
+        raise InputTypeError(
+            f"{name} must be an array, a dataframe or a series of dask, got "
+            f"{type(values).__name__}: cut it as X is, with dask.array.from_array(..., "
+            "chunks=...), or use the ranker without Dask for rows in memory"
+        )
     if is_dataframe(values):
         if values.ndim > n_dimensions:
             raise InputTypeError(f"{name} is a DataFrame; give one column of it, a Series")
@@ -126,23 +121,6 @@ def features_of(X: Any, name: str) -> Features:
     kinds = {str(kind) for kind in X.dtypes} if is_dataframe(X) else {str(X.dtype)}
     size = 4 if all(kind.lower().startswith(("float32", "float[")) for kind in kinds) else 8
     return Features(int(n_features), names, size * int(n_features))
-
-
-def check_collection(values: Any, name: str) -> None:
-    """Raise an InputTypeError for what is no array, dataframe or series of dask."""
-    if isinstance(values, Pairs):
-        raise InputTypeError(
-            "Pairs number the rows of all partitions, so they need X in memory: give labels, or "
-            "use the ranker without Dask"
-        )
-    is_cut = is_dask_collection(values) and not isinstance(values, Delayed)  # has any attribute
-    if is_cut and hasattr(values, "ndim") and hasattr(values, "npartitions"):
-        return
-    raise InputTypeError(
-        f"{name} must be an array, a dataframe or a series of dask, got "
-        f"{type(values).__name__}: cut it as X is, with dask.array.from_array(..., chunks=...), or "
-        "use the ranker without Dask for rows in memory"
-    )
 
 
 def check_alike(columns: list[Column]) -> None:

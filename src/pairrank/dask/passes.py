@@ -34,13 +34,8 @@ class DaskPasses:
     that are computed again if a worker dies. No task is bound to a worker. A pass has a task for
     each block, which costs the client and the scheduler as much time as 100,000 rows.
 
-    Parameters
-    ----------
-    partitions : Partitions
-    client : distributed.Client
-    persist : "auto", True or False
-        Whether blocks stay in the memory of the workers: "auto" if their features fit in half of
-        it. If not, each pass reads these again.
+    `persist` says whether blocks stay in the memory of the workers: "auto" if their features fit in
+    half of it. If not, each pass reads these again.
     """
 
     def __init__(
@@ -129,7 +124,7 @@ class DaskPasses:
         graph: Graph = {}
         for column in columns.values():
             graph |= column.graph
-        keys = [self._key("labels", number) for number in range(self.partitions.n_partitions)]
+        keys = [self._key("labels", number) for number in range(len(self.partitions.X.keys))]
         for number, key in enumerate(keys):
             load = functools.partial(tasks.load_labels, tuple(columns), number)
             graph[key] = (load, *(column.keys[number] for column in columns.values()))

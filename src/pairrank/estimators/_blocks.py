@@ -34,10 +34,10 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         held=held,
         held_names=names_of(given["X_val"]),
         callback=given["callback"],
-        raw_coef=blocks._raw_coef,
-        own_coef=blocks._own_coef,
+        scale=getattr(blocks._scaler, "scale_", 1.0),
     )
-    ranker._shift_scores(blocks._score_offset(ranker.coef_))
+    mean = getattr(blocks._scaler, "mean_", None)
+    ranker._shift_scores(0.0 if mean is None else ranker.coef_ @ mean)
     return ranker
 
 
@@ -49,16 +49,14 @@ def fit_on_passes(
     held_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
     callback: Callback | None = None,
-    raw_coef: Callable[[FloatArray], FloatArray] | None = None,
-    own_coef: Callable[[FloatArray], FloatArray] | None = None,
+    scale: FloatArray | float = 1.0,
 ) -> Any:
     """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
 
     `held` are validation rows, checked arrays or blocks. `held_names` and `feature_names` replace
-    the names of features in the blocks. `raw_coef` turns weights of the features in the blocks into
-    those of the user's features, and `own_coef` does the reverse. An error of a pass that is not
-    the first has the last weights as `partial_coef_`, and so has the ranker: `warm_start` goes on
-    from them.
+    the names of features in the blocks. The user's features are `scale` times those in the blocks.
+    An error of a pass that is not the first has the last weights as `partial_coef_`, and so has the
+    ranker: `warm_start` goes on from them.
     """
     ranker._check_parameters()
     ranker._check_blocks()
@@ -68,21 +66,19 @@ def fit_on_passes(
     catalog = describe(passes, seed=ranker._seed(), graph=graph)
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
-    raw = raw_coef or np.asarray
     last: list[Any] = [None]
     _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
     n_targets = len(columns_of(catalog.sample.rows.y))
-    watches = [] if held is None else _watches(ranker, held, held_names, raw, n_targets)
+    watches = [] if held is None else _watches(ranker, held, held_names, scale, n_targets)
     starts = _starts(ranker, catalog, n_targets)
-    if own_coef is not None:
-        starts = [None if start is None else own_coef(start) for start in starts]
+    starts = [None if start is None else start * scale for start in starts]
     prepared = ranker._prepare_blocks(passes, catalog)
     _keep_counts(ranker, catalog, prepared)
 
     def told(step: Any) -> object:
         """Keep the weights, and pass them on as those of the user's features."""
         last[0] = step.coef
-        return callback is not None and callback(step._replace(coef=raw(step.coef)))
+        return callback is not None and callback(step._replace(coef=step.coef / scale))
 
     try:
         with threads.blas_for(catalog.sample.rows.X):
@@ -90,11 +86,11 @@ def fit_on_passes(
             solutions = ranker._solve(solve, range(n_targets), starts, watches, told)
     except Exception as error:
         if last[0] is not None:
-            ranker.partial_coef_ = error.partial_coef_ = raw(last[0])  # type: ignore[attr-defined]
+            ranker.partial_coef_ = error.partial_coef_ = last[0] / scale  # type: ignore[attr-defined]
         raise
     status = ranker._keep(solutions, watches, n_targets)
     ranker._warn(status, row_scores(catalog.sample.rows.X))
-    ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])
+    ranker.coef_ = ranker.coef_ / scale
     ranker._conclude_blocks(prepared, solutions)
     return ranker
 
@@ -131,7 +127,7 @@ def _watches(
     ranker: Any,
     held: Rows | Passes,
     names: Sequence[str] | None,
-    raw: Callable[[FloatArray], FloatArray],
+    scale: FloatArray | float,
     n_targets: int,
 ) -> list[Watch]:
     """Return the callbacks that score iterates on the validation rows, one per target."""
@@ -150,7 +146,7 @@ def _watches(
     if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
         raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")
     judges = ranker._judges(rows, n_targets)
-    return [Watch(judge, lambda w: scores(raw(w)), patience) for judge in judges]
+    return [Watch(judge, lambda w: scores(w / scale), patience) for judge in judges]
 
 
 def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:

@@ -64,6 +64,8 @@ _ROWS_PER_STARTING_ROW = 20
 _STARTING_ROWS_PER_FEATURE = 10
 _START_TOL, _START_STEPS = 1e-3, 300
 """A sample is solved at most this precisely, and in this many steps."""
+_ALONE_TOL, _ALONE_STEPS = 0.02, 50
+"""The rows of an approximate Hessian are solved this precisely: sampling moves the optimum more."""
 _LEAST_DRAWS = 1000
 
 
@@ -100,8 +102,8 @@ def minimize(
     - ``"bundle"`` is the cutting planes of Joachims and of Airola.
     - ``"sgd"`` takes stochastic steps on drawn pairs; the objective of every pair judges them.
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
-      where X is dense with at most 2,000 features; else, for piecewise polynomials of many levels,
-      that of bands of levels.
+      where X is dense with at most 2,000 features, which starts from the sample's own solution;
+      else, for piecewise polynomials of many levels, that of bands of levels.
       Where features are nearly as many as rows, so that weights may satisfy nearly every pair, TRON
       starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
@@ -131,8 +133,13 @@ def minimize(
         return descend(PairObjective(problem, model), path, method, None, None, callback)
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
-    objective = PairObjective(problem, model)
-    return descend(objective, _solver(problem.loss, method, line), method, start, None, callback)
+    alone = model.alone() if start is None and isinstance(model, SampledModel) else None
+    related = None
+    if alone is not None:
+        few = replace(method, tol=max(method.tol, _ALONE_TOL), max_iter=_ALONE_STEPS)
+        related = descend(alone, Tron(), few, None, None, None)
+    objective, solver = PairObjective(problem, model), _solver(problem.loss, method, line)
+    return descend(objective, solver, method, start, related, callback)
 
 
 def _minimize_blocks(

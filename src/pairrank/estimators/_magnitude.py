@@ -13,6 +13,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
+from pairrank import threads
 from pairrank._protocols import Features, FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._docstrings import entries, ranker
@@ -21,7 +22,7 @@ from pairrank.estimators._targets import DifferenceRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
-from pairrank.objective.normal_equations import block_rows, cut, dense
+from pairrank.objective.normal_equations import block_rows, dense
 from pairrank.preferences import Differences, Pairs
 
 _SHARE = 0.1
@@ -185,7 +186,7 @@ def _root_mean_square(values: FloatArray, weight: FloatArray | None = None) -> f
 def _radius_of_rows(features: Any) -> float:
     """Return the largest distance of a row from zero, or from the mean of rows if that is less."""
     n_rows, n_features = features.shape
-    parts = list(cut(slice(0, n_rows), block_rows(n_features)))
+    parts = threads.blocks(n_rows, block_rows(n_features))
     mean = sum(dense(features[part]).sum(axis=0) for part in parts) / n_rows
     from_zero = max(row_norms(dense(features[part])).max() for part in parts)
     from_mean = max(row_norms(dense(features[part]) - mean).max() for part in parts)

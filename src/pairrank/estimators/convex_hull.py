@@ -24,8 +24,7 @@ from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
-from pairrank.solvers.interior_point import minimize_with_limits
-from pairrank.solvers.limits import BoundStep
+from pairrank.solvers.limits import BoundStep, minimize_with_limits
 from pairrank.solvers.smoothed_limits import minimize_smoothed
 
 _MOST_EDGES = 1_000_000

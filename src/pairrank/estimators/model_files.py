@@ -48,6 +48,12 @@ class _ArraySpec(NamedTuple):
 
 
 _ARRAYS = {
+    "kernel_projection": _ArraySpec("f", "bw"),
+    "kernel_eigenvalues": _ArraySpec("f", "w"),
+    "kernel_landmarks": _ArraySpec("f", "bp"),
+    "kernel_landmarks_data": _ArraySpec("f", "e"),
+    "kernel_landmarks_indices": _ArraySpec("i", "e"),
+    "kernel_landmarks_indptr": _ArraySpec("i", "s"),
     "coef_": _ArraySpec("f", "tw"),
     "coef_cov_": _ArraySpec("f", "ww"),
     "standard_errors_": _ArraySpec("f", "w", finite=False),
@@ -60,19 +66,13 @@ _ARRAYS = {
     "limits_": _ArraySpec("f", "g2", finite=False),
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
-    "kernel_projection": _ArraySpec("f", "bw"),
-    "kernel_eigenvalues": _ArraySpec("f", "w"),
-    "kernel_landmarks": _ArraySpec("f", "bp"),
-    "kernel_landmarks_data": _ArraySpec("f", "e"),
-    "kernel_landmarks_indices": _ArraySpec("i", "e"),
-    "kernel_landmarks_indptr": _ArraySpec("i", "s"),
     "rankings_features": _ArraySpec("i", "r"),
     "rankings_thresholds": _ArraySpec("f", "r", finite=False),
     "rankings_missing": _ArraySpec("f", "r"),
     "rankings_alphas": _ArraySpec("f", "r"),
 }
 """p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a
-network, b: landmarks, e: their stored values, s: b + 1, r: rounds."""
+network, b: landmarks, e: their stored values, s: b + 1, r: rounds. Checked in this order."""
 
 
 class SavedRanker(NamedTuple):
@@ -213,7 +213,7 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     if (_KERNEL in info) != estimator._maps_features:
         raise PairrankError("the features of its kernel are missing, or not asked for")
     sizes = {"p": n_features, "2": 2} | ({} if _KERNEL in info else {"w": n_features})
-    arrays = {key: array for key, array in record.arrays.items() if key in _ARRAYS}
+    arrays = {key: record.arrays[key] for key in _ARRAYS if key in record.arrays}
     for key, array in arrays.items():
         is_number = key == "kernel_landmarks" and array.ndim == 1
         _check_array(key, array, _ArraySpec("i", "b") if is_number else _ARRAYS[key], sizes)

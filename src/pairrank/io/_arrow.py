@@ -52,14 +52,21 @@ class Table:
                 "name other columns, or turn them into numbers"
             )
 
-    def numbers(self, column: str, *, finite: bool = True) -> np.ndarray[Any, Any]:
-        """Return a column of numbers as float64."""
+    def refuse(self, bad: np.ndarray[Any, Any], what: Callable[[int], str]) -> None:
+        """Raise a FileFormatError that names the first bad row, if there is one."""
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise FileFormatError(f"{self.place(row)}: {what(row)}")
+
+    def numbers(self, column: str) -> np.ndarray[Any, Any]:
+        """Return a column of finite numbers as float64."""
         cells = self.columns[column]
-        self._refuse(column, cells.is_null().to_numpy(), "is empty")
+        self._refuse_empty(column, cells.is_null())
         values: np.ndarray[Any, Any] = cells.cast("float64", safe=False).to_numpy()
-        if finite and not np.isfinite(values).all():
+        if not np.isfinite(values).all():
             self._explain()
-            self._refuse(column, ~np.isfinite(values), "is not finite")
+            what = f"column {column!r} is not finite; {REMEDY}"
+            self.refuse(~np.isfinite(values), lambda _: what)
         return values
 
     def labels(self, column: str) -> np.ndarray[Any, Any]:
@@ -67,41 +74,38 @@ class Table:
         cells = self.columns[column]
         if is_numeric(cells.type):
             labels = self.numbers(column)
-            if not str(cells.type).endswith(("float", "double")):
-                self._refuse_merged(labels, cells)
-            return labels
-        texts = self.texts(column)
-        try:
-            labels = texts.cast("float64").to_numpy()
-        except ValueError:
-            return self._named_or_python_labels(texts.to_pylist())
-        bad = ~np.isfinite(labels)
-        if bad.any():
-            raise self._label_error(int(bad.argmax()), texts, "not a finite number")
-        self._refuse_merged(labels, texts)
+            if str(cells.type).endswith(("float", "double")):
+                return labels
+        else:
+            cells = self.texts(column)
+            try:
+                labels = cells.cast("float64").to_numpy()
+            except ValueError:
+                return self._named_or_python_labels(cells.to_pylist())
+            self._refuse_labels(~np.isfinite(labels), cells, "not a finite number")
+        large = may_be_rounded(labels)
+        if large.size:
+            texts = map(str, cells.take(large).to_pylist())
+            refuse_merged_labels(zip(large.tolist(), texts, strict=True), self.place)
         return labels
 
     def _named_or_python_labels(self, texts: list[str]) -> np.ndarray[Any, Any]:
         """Return labels that are names, or numbers that pyarrow does not read but Python does."""
-        named = is_word(texts[0])
-        for row, text in enumerate(texts):
-            if is_word(text) != named or not (named or is_finite(text)):
-                what = "not a name" if named else "not a finite number"
-                raise self._label_error(row, texts, what)
-        return names_of(self.name, "label", texts) if named else np.array(list(map(float, texts)))
+        words = np.array([is_word(text) for text in texts])
+        if words[0]:
+            self._refuse_labels(~words, texts, "not a name")
+            return names_of(self.name, "label", texts)
+        self._refuse_labels(~np.array(list(map(is_finite, texts))), texts, "not a finite number")
+        return np.array(list(map(float, texts)))
 
-    def _label_error(self, row: int, texts: Any, what: str) -> FileFormatError:
-        return FileFormatError(
-            f"{self.place(row)}: the label {str(texts[row])!r} is {what}, the others are; "
-            "use numbers for all rows, or names for all"
+    def _refuse_labels(self, bad: np.ndarray[Any, Any], texts: Any, what: str) -> None:
+        self.refuse(
+            bad,
+            lambda row: (
+                f"the label {str(texts[row])!r} is {what}, the others are; use numbers for all "
+                "rows, or names for all"
+            ),
         )
-
-    def _refuse_merged(self, labels: np.ndarray[Any, Any], cells: Any) -> None:
-        large = may_be_rounded(labels)
-        if large.size:
-            texts = cells.take(large).to_pylist()
-            rows = ((int(row), str(text)) for row, text in zip(large, texts, strict=True))
-            refuse_merged_labels(rows, self.place)
 
     def names(
         self, column: str, *, as_text: bool = False
@@ -134,18 +138,14 @@ class Table:
         cells = self.columns[column]
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
-        self._refuse(column, cells.is_null().to_numpy(), "is empty")
+        self._refuse_empty(column, cells.is_null())
         if not pa.types.is_string(cells.type):
             cells = pa.chunked_array([pa.array(map(str, cells.to_pylist()), pa.string())])
-        blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(cells)), 0)
-        self._refuse(column, blank.to_numpy(), "is empty")
+        self._refuse_empty(column, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(cells)), 0))
         return cells
 
-    def _refuse(self, column: str, bad: np.ndarray[Any, Any], what: str) -> None:
-        if bad.any():
-            raise FileFormatError(
-                f"{self.place(int(np.argmax(bad)))}: column {column!r} {what}; {REMEDY}"
-            )
+    def _refuse_empty(self, column: str, empty: Any) -> None:
+        self.refuse(empty.to_numpy(), lambda _: f"column {column!r} is empty; {REMEDY}")
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
@@ -157,6 +157,16 @@ def is_numeric(kind: Any) -> bool:
 
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
     return any(test(kind) for test in tests)
+
+
+def texts_among(schema: Any, columns: Sequence[str]) -> list[str]:
+    """Return the columns that hold something, and neither numbers nor booleans."""
+    import pyarrow as pa
+
+    kinds = {name: schema.field(name).type for name in columns}
+    return [
+        name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
+    ]
 
 
 def is_parquet(data: bytes) -> bool:
@@ -182,12 +192,7 @@ class ParquetData:
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns that hold something, and neither numbers nor booleans."""
-        import pyarrow as pa
-
-        kinds = {name: self._schema.field(name).type for name in columns}
-        return [
-            name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
-        ]
+        return texts_among(self._schema, columns)
 
     def table(
         self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool

@@ -86,8 +86,9 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         raise ValueError(f"mode must be 'wb' or 'w' (got {mode!r})")
     name = os.fspath(path)
     try:
-        with _open_for_writing(name, mode) as file:
-            yield file
+        with _open_for_writing(name) as file:
+            text: Any = codecs.getwriter("utf-8")(file)
+            yield text if mode == "w" else file
     except (FileAccessError, BrokenPipeError):
         raise
     except OSError as error:
@@ -125,27 +126,27 @@ def refuse_read_only(path: str | os.PathLike[str]) -> None:
         )
 
 
-def _open_for_writing(name: str, mode: str) -> contextlib.AbstractContextManager[IO[Any]]:
+def _open_for_writing(name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
     if name == STANDARD_STREAM:
-        return _standard_output(mode)
+        return _standard_output()
     target = os.path.realpath(name)
     refuse_read_only(target)
     try:
         old = os.stat(target)
     except FileNotFoundError:
-        return _replacing(target, mode, _default_permissions())
+        return _replacing(target, _default_permissions())
     if stat.S_ISREG(old.st_mode):
-        return _replacing(target, mode, stat.S_IMODE(old.st_mode))
-    return open(target, mode, **_text_options(mode))
+        return _replacing(target, stat.S_IMODE(old.st_mode))
+    return open(target, "wb")
 
 
 @contextlib.contextmanager
-def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
+def _replacing(target: str, permissions: int) -> Iterator[IO[bytes]]:
     folder, base = os.path.split(target)
     descriptor, path = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
     try:
         os.close(descriptor)
-        with open(path, mode, **_text_options(mode)) as file:
+        with open(path, "wb") as file:
             _lock(file)
             yield file
             file.flush()
@@ -171,7 +172,7 @@ class _Borrowed(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def _standard_output(mode: str) -> Iterator[IO[Any]]:
+def _standard_output() -> Iterator[IO[bytes]]:
     """Yield standard output, with a buffer if it is raw (PYTHONUNBUFFERED)."""
     if sys.stdout is None:
         raise FileAccessError("cannot write standard output: it is closed; name a file instead")
@@ -180,13 +181,8 @@ def _standard_output(mode: str) -> Iterator[IO[Any]]:
     with contextlib.ExitStack() as stack:
         if isinstance(binary, io.RawIOBase):
             binary = stack.enter_context(io.BufferedWriter(_Borrowed(binary)))
-        file: Any = codecs.getwriter("utf-8")(binary) if mode == "w" else binary
-        yield file
+        yield binary
         binary.flush()
-
-
-def _text_options(mode: str) -> dict[str, Any]:
-    return {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
 
 
 def _default_permissions() -> int:

@@ -21,6 +21,7 @@ _NUMBERS = ("i", "j", "weight", "magnitude")
 _COLUMNS = (*_NUMBERS, "group")
 _A_LINE = "i,j[,weight[,magnitude]]"
 _MOST_ROWS = 2**31 - 1
+_REMEDY = "correct or drop the row"
 
 
 @reads
@@ -110,7 +111,7 @@ def _refuse_faults(
     if found:
         at, values, what = min(found, key=lambda fault: fault[0])
         what = what.format(values[at])
-        raise FileFormatError(f"{table.place(at)}: {what}; correct or drop the row")
+        raise FileFormatError(f"{table.place(at)}: {what}; {_REMEDY}")
 
 
 def _is_row(values: np.ndarray[Any, Any], stop: int) -> np.ndarray[Any, Any]:
@@ -244,22 +245,13 @@ def _opponents(table: Table, winners: Any, losers: Any) -> Any:
     import pyarrow.compute as pc
 
     same = pc.equal(winners, losers).to_numpy()
-    if same.any():
-        row = int(same.argmax())
-        raise FileFormatError(
-            f"{table.place(row)}: {winners[row].as_py()!r} is compared with itself; correct or "
-            "drop the row"
-        )
+    table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
     return losers
 
 
 def _weights(table: Table, column: str) -> NDArray[np.float64]:
     weight = table.numbers(column)
-    if (weight < 0).any():
-        row = int((weight < 0).argmax())
-        raise FileFormatError(
-            f"{table.place(row)}: the weight {weight[row]:g} is negative; correct or drop the row"
-        )
+    table.refuse(weight < 0, lambda row: f"the weight {weight[row]:g} is negative; {_REMEDY}")
     return weight
 
 
@@ -271,13 +263,13 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
     is_true, is_false = (
         pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
     )
-    known: NDArray[np.bool_] = is_true | is_false
-    if not known.all():
-        row = int((~known).argmax())
-        raise FileFormatError(
-            f"{table.place(row)}: column {column!r}: {cells[row].as_py()!r} does not say whether "
-            "it is a tie; write 1 or 0"
-        )
+    table.refuse(
+        ~(is_true | is_false),
+        lambda row: (
+            f"column {column!r}: {cells[row].as_py()!r} does not say whether it is a tie; write 1 "
+            "or 0"
+        ),
+    )
     return np.asarray(is_true, dtype=bool)
 
 

@@ -26,62 +26,6 @@ _SUFFIXES = (".query", ".group")
 _MOST_ROWS = 2**63 - 1
 
 
-def read_query_sizes(source: str | os.PathLike[str] | IO[bytes]) -> NDArray[np.int64]:
-    r"""Return the number of rows of each query in a file of one whole number per line.
-
-    Examples
-    --------
-    >>> import io
-    >>> read_query_sizes(io.BytesIO(b"3\n2\n"))
-    array([3, 2])
-    """
-    name = name_of(source)
-    lines = read_bytes(source).removeprefix(b"\xef\xbb\xbf").splitlines()
-    sizes = []
-    for line, text in enumerate(lines, start=1):
-        cell = text.strip()
-        if cell and not (cell.isdigit() and int(cell) <= _MOST_ROWS):
-            raise FileFormatError(
-                f"{name}, line {line}: {cell.decode(errors='replace')!r} is not a number of rows; "
-                "a line holds the rows of a query, such as 12"
-            )
-        sizes += [int(cell)] if cell else []
-    if not sizes:
-        raise FileFormatError(f"{name}: no lines; a line holds the rows of a query, such as 12")
-    return np.array(sizes, dtype=np.int64)
-
-
-def query_sizes_of(source: Any) -> Path | None:
-    """Return the side file of a data file: its name, with or without compression, and a suffix.
-
-    Raises a PairrankError if there are several.
-    """
-    if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
-        return None
-    name = os.fspath(source)
-    stems = {name, *(name.removesuffix(each) for each in COMPRESSED_SUFFIXES)}
-    found = [Path(stem + suffix) for stem in sorted(stems) for suffix in _SUFFIXES]
-    found = [path for path in found if path.is_file()]
-    if len(found) > 1:
-        listed = " and ".join(map(str, found))
-        raise PairrankError(
-            f"{name}: {listed} both give rows per query; name one with --query-sizes (in Python "
-            "query_sizes=), or remove the other"
-        )
-    return found[0] if found else None
-
-
-def queries_of_sizes(sizes: NDArray[np.int64], n_rows: int, name: str) -> NDArray[np.int64]:
-    """Return the query of each row, numbered from 1, for the rows per query of a file."""
-    total = sum(sizes.tolist())
-    if total != n_rows:
-        raise FileFormatError(
-            f"{name}: its {sizes.size:,} queries have {total:,} rows, the data has {n_rows:,}; "
-            "give the side file of this data"
-        )
-    return np.repeat(np.arange(1, sizes.size + 1), sizes)
-
-
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
     **dict.fromkeys([".txt", ".svm", ".svmlight", ".libsvm", ".dat", ".letor"], "svmlight"),
@@ -256,10 +200,51 @@ def queries_beside(
                 f"query in {query_sizes}"
             )
         return None
-    sizes = query_sizes_of(source) if query_sizes is None else query_sizes
-    if sizes is None:
+    side = _side_file(source) if query_sizes is None else query_sizes
+    if side is None:
         return None
-    return queries_of_sizes(read_query_sizes(sizes), n_rows, name_of(sizes))
+    sizes = _query_sizes(side)
+    if sum(sizes) != n_rows:
+        raise FileFormatError(
+            f"{name_of(side)}: its {len(sizes):,} queries have {sum(sizes):,} rows, the data has "
+            f"{n_rows:,}; give the side file of this data"
+        )
+    return np.repeat(np.arange(1, len(sizes) + 1), sizes)
+
+
+def _side_file(source: Any) -> Path | None:
+    """Return the side file of a data file: its name, with or without compression, and a suffix."""
+    if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
+        return None
+    name = os.fspath(source)
+    stems = {name, *(name.removesuffix(each) for each in COMPRESSED_SUFFIXES)}
+    found = [Path(stem + suffix) for stem in sorted(stems) for suffix in _SUFFIXES]
+    found = [path for path in found if path.is_file()]
+    if len(found) > 1:
+        raise PairrankError(
+            f"{name}: {' and '.join(map(str, found))} both give rows per query; name one with "
+            "--query-sizes (in Python query_sizes=), or remove the other"
+        )
+    return found[0] if found else None
+
+
+def _query_sizes(side: Any) -> list[int]:
+    """Return the number of rows of each query in a file of one whole number per line."""
+    lines = read_bytes(side).removeprefix(b"\xef\xbb\xbf").splitlines()
+    sizes = []
+    for line, text in enumerate(lines, start=1):
+        cell = text.strip()
+        if cell and not (cell.isdigit() and int(cell) <= _MOST_ROWS):
+            raise FileFormatError(
+                f"{name_of(side)}, line {line}: {cell.decode(errors='replace')!r} is not a number "
+                "of rows; a line holds the rows of a query, such as 12"
+            )
+        sizes += [int(cell)] if cell else []
+    if not sizes:
+        raise FileFormatError(
+            f"{name_of(side)}: no lines; a line holds the rows of a query, such as 12"
+        )
+    return sizes
 
 
 @writes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io._arrow import Table, is_numeric
+from pairrank.io._arrow import Table, texts_among
 from pairrank.io.rows import IN_BLOCKS, check_dtype, column_names, named_columns, no_column
 from pairrank.io.tables import Roles, feature_of, features_of, part_of
 
@@ -50,11 +50,10 @@ class ParquetBlocks:
             # opened anew in each pass: a dataset keeps what it has read of the files
             self._open = (lambda: _dataset_of(data, filesystem)) if is_ours else (lambda: data)
             opened = self._open()
-            self._schema = schema = opened.schema
+            self._schema = opened.schema
             fragment = next(opened.get_fragments(), None)
         self._stored = set() if fragment is None else set(fragment.physical_schema.names)
-        self.first = list(schema.names)
-        self._types = dict(zip(schema.names, schema.types, strict=True))
+        self.first = list(self._schema.names)
         roles = Roles(self._columns, features, drop, drop_text=drop_text)
         self.feature_names: list[str] = features_of(self, roles)
         self.n_features = len(self.feature_names)
@@ -68,12 +67,7 @@ class ParquetBlocks:
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns that hold something, and neither numbers nor booleans."""
-        import pyarrow as pa
-
-        kinds = {name: self._types[name] for name in columns}
-        return [
-            name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
-        ]
+        return texts_among(self._schema, columns)
 
     def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
         """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller."""
@@ -113,17 +107,11 @@ class ParquetBlocks:
                 X[:, at] = feature_of(table, name, self.dtype)
             else:  # the checks of blocks find what is not finite
                 X[:, at] = cells.to_numpy()
-        return X, *(self._part(table, roles, role) for role in IN_BLOCKS)
-
-    def _part(self, table: Table, roles: Mapping[str, str], role: str) -> Any:
-        """Return the column of a role of ROW_COLUMNS, None if there is none.
-
-        Queries that are text stay text in all blocks, though some blocks may have whole numbers
-        only.
-        """
-        if role not in roles:
-            return None
-        return part_of(table, role, roles[role], as_text=self._text_queries)
+        return X, *(
+            # text queries stay text in all blocks, though some may have whole numbers only
+            part_of(table, role, roles[role], as_text=self._text_queries) if role in roles else None
+            for role in IN_BLOCKS
+        )
 
     def _changed(self) -> FileFormatError:
         return FileFormatError(
@@ -160,7 +148,7 @@ class ParquetBlocks:
         )
 
     def _own_dtype(self) -> np.dtype[Any]:
-        kinds = {str(self._types[name]) for name in self.feature_names}
+        kinds = {str(self._schema.field(name).type) for name in self.feature_names}
         return np.dtype(np.float32 if kinds and kinds <= {"float", "halffloat"} else np.float64)
 
     @contextlib.contextmanager

@@ -117,26 +117,14 @@ def column_names(given: Iterable[str], argument: str) -> list[str]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names in quotes; of a long list the first ten and the number of the others.
-
-    Examples
-    --------
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
+    """Return names in quotes; of a long list the first ten and the number of the others."""
     quoted = list(map(repr, names))
     more = len(quoted) - _MOST_LISTED
     return ", ".join(quoted[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def numbered_names(n_features: int, zero_based: bool | None = None) -> list[str]:
-    """Return names of features without names: f and the number in svmlight text.
-
-    Examples
-    --------
-    >>> numbered_names(2), numbered_names(2, zero_based=True)
-    (['f1', 'f2'], ['f0', 'f1'])
-    """
+    """Return names of features without names: f and the number in svmlight text."""
     first = 0 if zero_based else 1
     return [f"f{number}" for number in range(first, first + n_features)]
 
@@ -157,13 +145,7 @@ def refuse_unnamed(names: Iterable[str], *, file: str = "") -> None:
 
 
 def no_column(unknown: Sequence[str], known: Sequence[str]) -> str:
-    """Return the sentence about columns that do not exist, with a near name for a single one.
-
-    Examples
-    --------
-    >>> no_column(["Grad"], ["grade", "x1"])
-    "no column 'Grad' (did you mean 'grade'?); the columns are 'grade', 'x1'"
-    """
+    """Return the sentence about columns that do not exist, with a near name for a single one."""
     near = []
     if len(unknown) == 1:
         folded = {name.casefold(): name for name in known}

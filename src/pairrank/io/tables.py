@@ -8,7 +8,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,18 +143,11 @@ def feature_of(table: Table, column: str, dtype: np.dtype[Any]) -> np.ndarray[An
     return narrowed(table.numbers(column), dtype, place)
 
 
-class Content(Protocol):
-    """What is known of a table before its columns are read; `first` has their names."""
+def features_of(content: Any, roles: Roles) -> list[str]:
+    """Return the feature columns of numbers, after a check of all named columns.
 
-    name: str
-    first: list[str]
-
-    def text_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns that hold text."""
-
-
-def features_of(content: Content, roles: Roles) -> list[str]:
-    """Return the feature columns of numbers, after a check of all named columns."""
+    `content` is a CsvText, a ParquetData or a ParquetBlocks; `first` has the names of its columns.
+    """
     return _without_text(content, _not_taken(content.name, content.first, roles), roles)
 
 
@@ -192,7 +185,7 @@ def _not_taken(name: str, header: Sequence[str], roles: Roles) -> list[str]:
     return list(features)
 
 
-def _without_text(content: Content, features: list[str], roles: Roles) -> list[str]:
+def _without_text(content: Any, features: list[str], roles: Roles) -> list[str]:
     """Return the features, without those that hold text if they are to be left out."""
     texts = content.text_columns(features)
     if not texts:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.kernels.columns import KernelColumns
@@ -22,8 +23,6 @@ from pairrank.kernels.landmarks import (
     sample_landmarks,
     spectrum_of,
 )
-
-FloatArray = NDArray[np.float64]
 
 NAMES = ("rbf", "poly", "precomputed")
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-
-FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 2000
 """The most training rows for which "auto" is "exact"."""

@@ -7,11 +7,11 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses._phi import OfPhi
 from pairrank.losses.differences import Square as Square
 from pairrank.losses.differences import Tube as Tube
-from pairrank.losses.exponential import Exponential as Exponential
 from pairrank.losses.hinges import Hinge as Hinge
 from pairrank.losses.hinges import HuberisedHinge as HuberisedHinge
 from pairrank.losses.hinges import ModifiedHuber as ModifiedHuber
 from pairrank.losses.hinges import SquaredHinge as SquaredHinge
+from pairrank.losses.sigmoids import Exponential as Exponential
 from pairrank.losses.sigmoids import Logistic as Logistic
 from pairrank.losses.sigmoids import Probit as Probit
 from pairrank.losses.sigmoids import Raykar as Raykar

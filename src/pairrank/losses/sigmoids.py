@@ -1,4 +1,4 @@
-"""Logistic, probit and Raykar's mixture of both: the losses of RankNCG."""
+"""Logistic, probit and Raykar's mixture, the losses of RankNCG; exponential, that of RankBoost."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from pairrank import _protocols
 from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.losses._phi import MarginLoss
 
@@ -111,3 +112,26 @@ def _normal_tail(x: FloatArray) -> FloatArray:
     with np.errstate(under="ignore"):
         direct = _normal_density(x) - np.minimum(x, _FAR) * special.ndtr(-x)
         return np.where(x < _FAR, direct, _normal_density(x) * (k / (far + k)))
+
+
+@dataclass(frozen=True)
+class Exponential(MarginLoss):
+    r"""The exponential loss phi(d) = exp(-d) of RankBoost (Freund et al. 2003).
+
+    A pair in the wrong order costs far more than with the other losses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank.losses import Exponential
+    >>> Exponential().phi(np.array([0.0, 1000.0]), order=1)
+    array([-1., -0.])
+    """
+
+    family = _protocols.Exponential()
+    smooth = True
+
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        with np.errstate(over="ignore", under="ignore"):
+            cost = np.exp(-d)
+        return -cost if order == 1 else cost

@@ -175,7 +175,8 @@ def regularization_path(
     whole = isinstance(model.get_params()[param], Integral)
     fits: list[tuple[FloatArray, int]] = []
     scores: list[float] = []
-    best, interrupted = None, False
+    strongest_last = param.rpartition("__")[2] in _PENALTIES
+    best, highest, interrupted = None, -np.inf, False
     for value in grid:
         model.set_params(**{param: int(value) if whole else float(value)})
         try:
@@ -190,8 +191,8 @@ def regularization_path(
                 raise
             interrupted = True
             break
-        if _is_best(score, scores, largest=param.rpartition("__")[2] in _PENALTIES):
-            best = len(fits), copy.deepcopy(model)
+        if score > highest or (strongest_last and score == highest > -np.inf):
+            best, highest = (len(fits), copy.deepcopy(model)), score
         fits.append((np.array(getattr(ranker, "coef_", ())), int(getattr(ranker, "n_iter_", 0))))
         scores.append(score)
         if interrupted:
@@ -208,12 +209,6 @@ def regularization_path(
         best_estimator=None if chosen is None else chosen.set_params(**stated),
         interrupted=interrupted,
     )
-
-
-def _is_best(score: float, others: list[float], *, largest: bool) -> bool:
-    """Whether a score is the best so far; of equals, the last if `largest`, else the first."""
-    highest = max((other for other in others if not np.isnan(other)), default=-np.inf)
-    return score > highest or (largest and score == highest > -np.inf)
 
 
 def _as_grid(values: ArrayLike) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.estimators._rows import Rows
 from pairrank.objective.normal_equations import (
@@ -18,7 +19,6 @@ from pairrank.objective.normal_equations import (
     centred,
     centred_blocks,
     centred_query,
-    cut,
     dense,
     whole_queries,
 )
@@ -221,7 +221,7 @@ class Comparisons(Equations):
         limit = block_rows(self.n_features)
         parts = [part for part, _ in whole_queries(self.query_start, limit)]
         for part in parts if query is None else [self.equations_of(query)]:
-            for piece in cut(part, limit):
+            for piece in threads.blocks(part.stop, limit, part.start):
                 yield piece, self._rows(piece, slice(None))
 
     def columns(self, features: slice) -> FloatArray:

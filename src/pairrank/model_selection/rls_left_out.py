@@ -141,25 +141,21 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     problem = spectrum.problem
     result = np.zeros((alphas.size, *problem.b.shape))
     starts, sizes = problem.query_start, np.diff(problem.query_start)
-    handled = np.zeros(sizes.size, dtype=bool)
-    for part, factor in spectrum.factors():
-        within = np.flatnonzero((starts[:-1] >= part.start) & (starts[1:] <= part.stop))
-        for query in within[sizes[within] <= factor.shape[1]]:
-            rows = problem.equations_of(query)
-            F = factor[rows.start - part.start : rows.stop - part.start]
+    for query, size in enumerate(sizes.tolist()):
+        found, rows = None, problem.equations_of(query)
+        if size <= spectrum.values.size:
             try:
-                found = _without_block(spectrum, F, problem.b[rows], alphas)
+                found = _without_block(spectrum, spectrum.factor_of(query), problem.b[rows], alphas)
             except np.linalg.LinAlgError:
                 raise PairrankError(
                     f"left-out scores cannot be computed in float64 at alpha = {alphas.min():g}: "
                     "leave out such small alphas, or scale the features"
                 ) from None
-            if found is not None:
-                result[:, rows], handled[query] = found, True
-    for query in np.flatnonzero(~handled).tolist():
-        weights = spectrum.coefs_without(query, alphas)
-        for part, block in problem.blocks(query):
-            result[:, part] = block @ weights
+        if found is None:
+            weights = spectrum.coefs_without(query, alphas)
+            blocks = [block @ weights for _, block in problem.blocks(query)]
+            found = np.concatenate(blocks, axis=1)
+        result[:, rows] = found
     if spectrum.is_dual:
         result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]

@@ -1,7 +1,6 @@
 """Objectives for the solvers, made of X, preferences, loss and penalty, and their models."""
 
 from pairrank.objective.hull_objective import HullObjective as HullObjective
-from pairrank.objective.kernel_design import KernelDesign as KernelDesign
 from pairrank.objective.models import BandedModel as BandedModel
 from pairrank.objective.models import LineSample as LineSample
 from pairrank.objective.models import ModelOfSample as ModelOfSample
@@ -14,6 +13,7 @@ from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
 from pairrank.objective.pair_objective import GivenInverse as GivenInverse
 from pairrank.objective.pair_objective import InverseDiagonal as InverseDiagonal
+from pairrank.objective.pair_objective import KernelDesign as KernelDesign
 from pairrank.objective.pair_objective import PairObjective as PairObjective
 from pairrank.objective.pair_objective import Total as Total
 from pairrank.objective.pair_objective import is_even as is_even

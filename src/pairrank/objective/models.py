@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, Point
-from pairrank.design import Design
+from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
 from pairrank.objective.normal_equations import dense
+from pairrank.objective.pair_hessian import PairHessian, takes_levels
 from pairrank.objective.pair_objective import ExactHessian, GivenInverse, PairObjective
 from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
@@ -27,7 +26,6 @@ _CHEAP = 0.1
 _MOST_BANDS = 256
 _COARSER = 16
 """How much wider the cells of bands are than those of a precise sum."""
-_ROWS_IN_CACHE = 1024
 _ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
 _ENOUGH = 0.02
@@ -37,10 +35,10 @@ _ENOUGH = 0.02
 class SampledModel:
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
-    At first `n_rows` are drawn, or all rows where that is half of them or more: `is_whole` then
-    says that the model is exact. `refine` draws four times as many, or uses the Hessian of every
-    pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
-    factorisation fails, the Hessian of every pair is used from then on.
+    At first `n_rows` are drawn, or all rows where that is half of them or more. `is_exact` says
+    that the model is that of every pair. `refine` draws four times as many, or uses the Hessian of
+    every pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where
+    the factorisation fails, the Hessian of every pair is used from then on.
     """
 
     def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
@@ -48,6 +46,12 @@ class SampledModel:
         self._uses_every_pair = False
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
         self._draw(n_rows)
+
+    def alone(self) -> PairObjective | None:
+        """Return the objective of the sample by itself; None if it has all rows."""
+        if self.sample.n_rows == self.problem.n_rows:
+            return None
+        return PairObjective(self.sample, self)
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, scaled to stand for every pair."""
@@ -60,10 +64,10 @@ class SampledModel:
 
     def refine(self) -> bool:
         """Draw a sample four times as large, or use the Hessian of every pair."""
-        if self._uses_every_pair or self.is_whole:
+        if self._uses_every_pair or self.is_exact:
             return False
-        n_rows = 4 * self._design.n_rows
-        if n_rows > self.problem.design.n_rows // 2:
+        n_rows = 4 * self.sample.n_rows
+        if n_rows > self.problem.n_rows // 2:
             self._uses_every_pair = True
         else:
             self._draw(n_rows)
@@ -74,7 +78,7 @@ class SampledModel:
         if self._uses_every_pair:
             return None
         if self._cached is None or not self._is_near(w):
-            matrix = self.problem.factor * self._products(self._design.scores(w))
+            matrix = self.problem.factor * self._products(self.sample.design.scores(w))
             matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
             try:
                 self._cached = w.copy(), SymmetricMatrix(matrix)
@@ -83,31 +87,36 @@ class SampledModel:
                 return None
         return self._cached[1]
 
-    def _products(self, scores: FloatArray) -> FloatArray:
-        """Return X' H X for the curvature H at the scores."""
-        X = self._design.X
-        return np.asarray(self._pair_sum.at(scores).curvature().matmat(_transposed(X)) @ X)
-
     def _is_near(self, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
         assert self._cached is not None
-        known = self._cached[0]
-        if self.is_whole or np.array_equal(known, w):
+        known, design = self._cached[0], self.sample.design
+        if self.is_exact or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
-        design, change = self.problem.design, self._design.scores(w - known)
-        cost = sampled_hessian_cost(self._design.n_rows, design.n_rows, design.n_features)
+        cost = sampled_hessian_cost(design.n_rows, self.problem.n_rows, design.n_features)
+        change = design.scores(w - known)
         return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
 
     def _draw(self, n_rows: int) -> None:
         problem = self.problem
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
-        self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
         X = dense(problem.features[rows])
         with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
             X -= X.mean(axis=0)
-        self._design, self._cached = Design(X), None
-        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
+        self.sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=_ROUGH)
+        self.is_exact, self._cached = drawn.n_pairs == problem.preferences.n_pairs, None
+        if takes_levels(drawn):
+            found = PairHessian(problem.loss, drawn, X)
+            self._products, self.is_exact = found.at, self.is_exact and found.is_exact
+        else:
+            self._products = functools.partial(_products, X, bind(problem.loss, drawn))
+
+
+def _products(X: FloatArray, pair_sum: PairSum, scores: FloatArray) -> FloatArray:
+    """Return X' H X for the curvature H of a pair sum at the scores."""
+    columns = np.ascontiguousarray(X.T)
+    return np.asarray(pair_sum.at(scores).curvature().matmat(columns) @ X)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
@@ -119,17 +128,6 @@ def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
     """
     hessian = sample * n_features * (10 + n_features / 15)
     return hessian / (n_rows * (20 + 1.6 * n_features))
-
-
-def _transposed(X: NDArray[Any]) -> FloatArray:
-    """Return X' in C order; blocks of rows stay in cache."""
-    columns = np.empty(X.shape[::-1])
-
-    def copy(rows: slice) -> None:
-        columns[:, rows] = X[rows].T
-
-    threads.run(copy, threads.blocks(len(X), _ROWS_IN_CACHE))
-    return columns
 
 
 class SymmetricMatrix:

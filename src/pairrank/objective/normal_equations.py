@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, Point
 from pairrank.design import Design
 from pairrank.preferences import Differences, Pairs
@@ -43,12 +44,6 @@ def whole_queries(
         first = int(query_start[start])
         yield slice(first, int(query_start[stop])), query_start[start : stop + 1] - first
         start = stop
-
-
-def cut(part: slice, limit: int) -> Iterator[slice]:
-    """Yield a slice in pieces of at most `limit`."""
-    for first in range(part.start, part.stop, limit):
-        yield slice(first, min(first + limit, part.stop))
 
 
 def centred(values: FloatArray, root: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
@@ -89,7 +84,7 @@ def centred_query(
     X: Any, row_of: NDArray[Any] | None, root: FloatArray, part: slice
 ) -> Iterator[tuple[slice, FloatArray]]:
     """Yield the pieces of one query; a first pass computes its mean."""
-    pieces = list(cut(part, block_rows(X.shape[1])))
+    pieces = threads.blocks(part.stop, block_rows(X.shape[1]), part.start)
     origin = _rows(X, row_of, slice(part.start, part.start + 1))
     total = np.zeros(X.shape[1])
     for piece in pieces:
@@ -207,7 +202,7 @@ def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]
 
 def _pair_blocks(X: Any, pairs: Pairs) -> Iterator[FloatArray]:
     """Yield blocks of x_i - x_j times the square root of each comparison's weight."""
-    for part in cut(slice(0, pairs.n_pairs), block_rows(X.shape[1])):
+    for part in threads.blocks(pairs.n_pairs, block_rows(X.shape[1])):
         block = dense(X[pairs.i[part]])
         block -= dense(X[pairs.j[part]])
         if pairs.weight is not None:

@@ -15,12 +15,12 @@ from pairrank._protocols import FloatArray, LinearMap, PairLoss, Squares, Tubes
 from pairrank.design import Design
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Square
-from pairrank.objective.kernel_design import KernelDesign
 from pairrank.objective.pair_objective import (
     ENOUGH_ENTRIES,
     ROUNDING,
     ExactHessian,
     InverseDiagonal,
+    KernelDesign,
     Total,
     is_even,
     spread_of_features,
@@ -241,11 +241,11 @@ class RowSums:
         elif scores is None:
             scores = design.scores(w)
         found = pair_sum.at(scores)
-        curvature, factor, penalty = found.curvature, problem.factor, problem.penalty
-        if not w.any():
-            curvature = functools.partial(_curvature_at, pair_sum, scores)
+        factor, penalty = problem.factor, problem.penalty
+        known = found.curvature if w.any() else None
 
         def hessian() -> LinearMap:
+            curvature = pair_sum.at(scores).curvature if known is None else known
             return ExactHessian(design, curvature(), factor, penalty)
 
         with np.errstate(over="ignore", invalid="ignore"):
@@ -283,7 +283,3 @@ class RowSums:
         size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         off = zero.score_norm * size * unit
         return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())
-
-
-def _curvature_at(pair_sum: Any, scores: FloatArray) -> Any:
-    return pair_sum.at(scores).curvature()

@@ -6,16 +6,16 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from pairrank import threads
+from pairrank._protocols import FloatArray
 from pairrank.compiled import boxes
-from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.bands import Links
-from pairrank.pair_sums.profiles import MOST, BoxRule, OutOfRangeError, Profile, box_rule
+from pairrank.pair_sums._bound import Links, range_of
+from pairrank.pair_sums.profiles import BoxRule, Profile, box_rule
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NO_CODE = np.empty(0, dtype=np.int32)
@@ -61,7 +61,7 @@ class Boxes:
 
     `points` (n,), at least one; `code` (n,) int32, below `n_codes`, or empty if all are 0: points
     of different codes have entries of their own. `code` and `keys` (n_entries,) then are those of
-    the entries. An OutOfRangeError is raised if a point is not finite or beyond `MOST`.
+    the entries. Points are finite and at most `MOST`.
 
     Costs O(n), or O(n log n) where points lie so far apart that there are more boxes than points.
     """
@@ -71,11 +71,6 @@ class Boxes:
     ) -> None:
         self.rule, self.points, self.n_codes = rule, points, n_codes
         least, greatest = range_of(points)
-        if not (least >= -MOST and greatest <= MOST):
-            raise OutOfRangeError(
-                f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
-                f"to {greatest:g}; scale the features down"
-            )
         first, last = np.floor(least / rule.width), np.floor(greatest / rule.width)
         n_boxes = (last - first + 1.0) * n_codes
         if n_boxes <= max(FEW_BOXES, 2 * points.size):
@@ -92,12 +87,7 @@ class Boxes:
             )
             used = np.flatnonzero(is_used)
             self.code, self.keys = used // n_boxes, first + used % n_boxes
-            entry_of = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
-            threads.run(
-                lambda rows: boxes.number(place[rows], entry_of),
-                threads.blocks(points.size, ROWS_A_BLOCK),
-            )
-            self._entry = place
+            self._entry = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[place]
         else:
             key = np.floor(points / rule.width)
             names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
@@ -207,18 +197,6 @@ def box_sum(
     return result
 
 
-def _nodes(n: int) -> FloatArray:
-    return np.cos((np.arange(n) + 0.5) * np.pi / n)
-
-
-def _to_coefficients(n: int) -> FloatArray:
-    """Return the matrix from values at n Chebyshev nodes to Chebyshev coefficients: a DCT."""
-    degree, node = np.arange(n)[:, np.newaxis], np.arange(n) + 0.5
-    matrix = 2.0 / n * np.cos(degree * node * np.pi / n)
-    matrix[0] *= 0.5
-    return matrix
-
-
 @functools.lru_cache(maxsize=64)
 def blocks_of(profile: Profile, rule: BoxRule) -> FloatArray:
     """Return k between boxes as coefficients of T_a(target) T_b(source).
@@ -227,11 +205,13 @@ def blocks_of(profile: Profile, rule: BoxRule) -> FloatArray:
     b fastest, so that every output of a product is one contiguous dot product. Read only.
     """
     n, near = rule.degree, rule.near
-    node = _nodes(n)
+    node = chebyshev.chebpts1(n)
+    to_coefficients = 2.0 / n * chebyshev.chebvander(node, n - 1).T
+    to_coefficients[0] *= 0.5
     away = np.arange(-near, near + 1)[:, np.newaxis, np.newaxis]
     within = 0.5 * (node[:, np.newaxis] - node)
     values = profile.function(rule.width * (within - away))
-    coefficients = np.einsum("ai,bj,dij->adb", *2 * (_to_coefficients(n),), values, optimize=True)
+    coefficients = np.einsum("ai,bj,dij->adb", *2 * (to_coefficients,), values, optimize=True)
     blocks = np.ascontiguousarray(coefficients).reshape(n, -1)
     blocks.flags.writeable = False
     return blocks

@@ -1,16 +1,18 @@
-"""Sigmoidal sums by the moments of boxes of every level, or band of levels, which blocks merge."""
+"""Sigmoidal sums of queries by the moments of boxes of every level, or band of levels."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums.bands import Links
+from pairrank.pair_sums._bound import FULL, Links, by_user, links_of
 from pairrank.pair_sums.box_sum import Boxes, Moments, meet
 from pairrank.pair_sums.profiles import (
     COST,
@@ -18,72 +20,43 @@ from pairrank.pair_sums.profiles import (
     LEAST_EPS,
     PRODUCT_EPS,
     BoxRule,
-    OutOfRangeError,
     box_rule,
 )
+from pairrank.pair_sums.sigmoid_pairs import NONE, batches
+from pairrank.preferences import Levels
+from pairrank.preferences.sampling import ranges
 
 IntArray = NDArray[np.int64]
 
-
-class CodedRows(NamedTuple):
-    """Some rows of a query; see `LevelBoxes`."""
-
-    scores: FloatArray
-    code: NDArray[np.int32]
-    weight: list[FloatArray]
-    """The weights of winners and of losers, or one for both; empty arrays where all are 1."""
+ROWS_A_BATCH = 1 << 15
+"""Threads share the queries in batches of about so many rows, or one larger query."""
 
 
-class LevelBoxes(ABC):
-    """The sum of a sigmoidal loss over queries in blocks of rows, by the moments of boxes.
+class LevelBoxes:
+    """The sum of a sigmoidal loss over queries, by the moments of boxes, which add.
 
     Rows have codes, for levels or bands; those of one code are not compared. Every code has its own
-    boxes on an absolute grid, so the moments of blocks add up. A row's gradient is a sum of S over
-    the rows above it and below it, less the weight of those below.
+    boxes on an absolute grid. A row's gradient is a sum of S over the rows above it and below it,
+    less the weight of those below.
 
     Every row's gradient is within eps times the weight of its pairs, the value within eps times
     that of all pairs; the bound is `pairrank.pair_sums.profiles.error_bound`. Rounding adds about
-    1e-14 of those weights, and 1e-14 of the value. Scores beyond 1e305, or so far apart that there
-    would be more than `most_moments` numbers, give the value infinity.
+    1e-14 of those weights, and 1e-14 of the value. Costs O(rows), and a product of some boxes for
+    each box with rows of a code: at most one per row, however far scores lie apart.
 
-    Costs O(rows), and a product of some boxes for each box with rows of a code: at most one per
-    row, however far scores lie apart.
-
-    Parameters
-    ----------
-    slope, value : int
-        The codes of the losses that give the derivatives and the value.
-    n_codes : int
-    links : Links
-        The codes below and above each code.
-    scale : float
-        The factor on all pairs.
-    eps : float
-    query_code : int64 array of shape (n_queries + 1,), optional
-        Where the codes of each query begin; None: there is one query.
+    `slope` and `value` are the codes of the losses that give the derivatives and the value, `links`
+    the codes below and above each code. `query_code` (n_queries + 1,) is where the codes of each
+    query begin.
     """
 
-    most_moments = np.inf
     rows_per_code = 1000.0
     """What the cheapest boxes are chosen for."""
 
     def __init__(
-        self,
-        slope: int,
-        value: int,
-        n_codes: int,
-        links: Links,
-        scale: float,
-        eps: float,
-        query_code: IntArray | None = None,
+        self, slope: int, value: int, links: Links, eps: float, query_code: IntArray
     ) -> None:
-        self.slope, self.value, self.n_codes = slope, value, n_codes
-        self.links, self.scale, self.eps = links, scale, max(eps, LEAST_EPS)
-        self.query_code = np.array([0, n_codes]) if query_code is None else query_code
-
-    @abstractmethod
-    def coded(self, rows: Any) -> CodedRows:
-        """Return the scores, codes and weights of a block's rows."""
+        self.slope, self.value, self.links, self.eps = slope, value, links, max(eps, LEAST_EPS)
+        self.query_code, self.n_codes = query_code, int(query_code[-1])
 
     def rule(self, order: int) -> BoxRule:
         """Return the boxes of the gradient and the value, or those of the Hessian."""
@@ -92,17 +65,9 @@ class LevelBoxes(ABC):
             return box_rule((slope, COST[self.value]), self.eps, self.rows_per_code)
         return box_rule((slope,), max(self.eps, PRODUCT_EPS), self.rows_per_code)
 
-    def placed(self, order: int, rows: CodedRows) -> Boxes | None:
-        """Return rows in boxes; None where their scores are out of range."""
-        try:
-            return Boxes(self.rule(order), rows.scores, rows.code, self.n_codes)
-        except OutOfRangeError:
-            return None
-
-    def summary(self, rows: Any) -> BoxMoments:
-        """Return the moments of a block's rows; O(rows)."""
-        coded = self.coded(rows)
-        return BoxMoments.of(self, self.placed(1, coded), coded.weight)
+    def placed(self, order: int, scores: FloatArray, code: NDArray[np.int32]) -> Boxes:
+        """Return rows in boxes, for scores up to `MOST`."""
+        return Boxes(self.rule(order), scores, code, self.n_codes)
 
     def series(self, order: int, moments: Moments) -> Moments:
         """Return the series of each entry, by side, over the codes below and above its own."""
@@ -122,145 +87,140 @@ class LevelBoxes(ABC):
         by_code = np.bincount(moments.code, costs, self.n_codes)
         return np.add.reduceat(by_code, self.query_code[:-1])
 
-    def finish(self, merged: BoxMoments) -> BoxTable:
-        """Return value, error and each box's series."""
-        moments = merged.moments
-        if moments is None:
-            return BoxTable(self, None, np.inf, 0.0)
-        value = self.scale * float(self.costs(moments).sum())
-        error = self.scale * self.eps * self._pair_weight(moments)
-        return BoxTable(self, self.series(1, moments), value, error)
 
-    def _pair_weight(self, moments: Moments) -> float:
-        """Return the weight of all pairs of codes that are compared."""
-        win, lose = (
-            np.bincount(moments.code, side[:, 0], self.n_codes)
-            for side in (moments.values[0], moments.values[-1])
-        )
-        start, codes = self.links[:2]
-        if not start.size:
-            return float(win[1:] @ np.cumsum(lose)[:-1])
-        return float(np.repeat(win, np.diff(start)) @ lose[codes])
+class BoxedQueries:
+    """The pairs of rows of different bands of the chosen queries, by box sums.
 
-    def sharpen(self) -> bool:
-        """Divide eps by 100, down to 1e-13; False if that is impossible."""
-        if self.eps <= LEAST_EPS:
-            return False
-        self.eps = max(0.01 * self.eps, LEAST_EPS)
-        return True
+    See `LevelBoxes` for errors and costs. Threads share small queries in batches, and the rows of
+    large ones. Memory is of the order of the rows, during an evaluation.
+    """
 
+    def __init__(
+        self, levels: Levels, chosen: NDArray[np.bool_], borders: IntArray, kind: int, eps: float
+    ) -> None:
+        queries, self._n_queries = np.flatnonzero(chosen), chosen.size
+        rows = np.diff(levels.query_start)[queries]
+        cuts = np.flatnonzero(np.diff(rows > ROWS_A_BATCH, prepend=False))
+        parts = [
+            queries[first:stop][batch]
+            for first, stop in itertools.pairwise([0, *cuts.tolist(), queries.size])
+            for batch in batches(rows[first:stop], ROWS_A_BATCH)
+        ]
+        self._parts = [_Batch(levels, part, borders, kind, eps) for part in parts]
 
-@dataclass(frozen=True, eq=False)
-class BoxMoments:
-    """The moments of some rows; None stands for scores that are out of range."""
+    def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Add to `gradient`; return the values of the queries without their scale, (n_queries,)."""
+        costs = np.zeros(self._n_queries)
 
-    moments: Moments | None
-    most: float = np.inf
+        def add(part: _Batch) -> None:
+            costs[part.queries] = part.add_gradient(scores, gradient)
 
-    @classmethod
-    def of(cls, owner: LevelBoxes, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
-        """Return the moments of placed rows for the weights of each side."""
-        found = None if placed is None else placed.moments(*weight)
-        return cls(found, owner.most_moments)._checked()
+        threads.run(add, self._parts)
+        return costs
 
-    def merged(self, other: BoxMoments) -> BoxMoments:
-        """Return the moments of both sets of rows."""
-        if self.moments is None or other.moments is None:
-            return BoxMoments(None)
-        return BoxMoments(self.moments.merged(other.moments), self.most)._checked()
-
-    def _checked(self) -> BoxMoments:
-        too_many = self.moments is not None and self.moments.values.size > self.most
-        return BoxMoments(None) if too_many else self
+    def derivative(self, order: int, scores: FloatArray) -> BoxedDerivative:
+        """Return the derivatives of this order; the scores must not change."""
+        return BoxedDerivative([_BatchDerivative(part, order, scores) for part in self._parts])
 
 
-@dataclass(frozen=True, eq=False)
-class BoxTable:
-    """Each box's series of its rows' gradients; None where scores are out of range."""
+class BoxedDerivative:
+    """The derivatives of `BoxedQueries` at fixed scores."""
 
-    made_by: LevelBoxes
-    series: Moments | None
-    value: float
-    error: float
+    def __init__(self, parts: list[_BatchDerivative]) -> None:
+        self._parts = parts
 
-    @property
-    def gradient_error(self) -> float:
-        """Bound on the sum of the errors of the rows' gradients."""
-        return 2.0 * self.error
+    def products(self, vectors: FloatArray, results: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j) of each vector."""
+        threads.run(lambda part: part.add_products(vectors, results), self._parts)
 
-    def entries(self, rows: Any) -> FloatArray:
-        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
-        return _sums_at(self.made_by, 1, rows, self.series)
+    def diagonal(self, result: FloatArray) -> None:
+        """Add the sums of k, of order 2."""
+        threads.run(lambda part: part.add_diagonal(result), self._parts)
 
 
-@dataclass(frozen=True, eq=False)
-class BoxValues:
-    """The moments of rows, and of their values less `shift`."""
+class _Batch(LevelBoxes):
+    """Some queries in memory; their rows are given by the scores of all rows."""
 
-    shift: float
-    ones: BoxMoments
-    moved: BoxMoments
+    def __init__(
+        self, levels: Levels, queries: IntArray, borders: IntArray, kind: int, eps: float
+    ) -> None:
+        first_band = np.searchsorted(borders, levels.query_group)
+        n_bands = np.diff(first_band)[queries]
+        bands = ranges(first_band[queries], first_band[queries + 1])
+        starts = levels.group_start[borders]
+        start, sizes = starts[bands], np.diff(starts)[bands]
+        query_code = np.append(0, np.cumsum(n_bands))
+        links = FULL
+        if levels.edges is not None:  # Then a band is a level.
+            code_of = np.full(levels.group_level.size, -1)
+            code_of[borders[bands]] = np.arange(bands.size)
+            edges = code_of[levels.edges]
+            links = links_of(edges[edges[:, 0] >= 0], bands.size)
+        super().__init__(kind, kind, links, eps, query_code)
+        places: Any = slice(int(start[0]), int(start[-1] + sizes[-1]))
+        if places.stop - places.start > sizes.sum():
+            places = ranges(start, start + sizes)
+        code = np.repeat(np.arange(bands.size, dtype=np.int32), sizes)
+        sides = levels.sides[: 1 if levels.roles is None else 2]
+        weight = [NONE if side is None else side[places] for side in sides]
+        self.queries, self._query_of = queries, np.repeat(np.arange(queries.size), n_bands)
+        self.rows, (self.code, *self.weight) = by_user(levels.row_of[places], code, *weight)
+        pair_scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        self.scale_of_codes = pair_scale[queries][self._query_of]
+        self.rows_per_code = 2.0 ** round(math.log2(code.size / bands.size))
 
-    def merged(self, other: BoxValues) -> BoxValues:
-        """Return the moments of both sets of rows."""
-        moved, ones = other.moved.moments, other.ones.moments
-        if moved is not None and ones is not None:
-            values = moved.values + (other.shift - self.shift) * ones.values
-            moved = Moments(moved.code, moved.keys, values)
-        return BoxValues(
-            self.shift, self.ones.merged(other.ones), self.moved.merged(BoxMoments(moved))
-        )
+    def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Add to `gradient`; return the value of each query without its scale."""
+        placed = self.placed(1, scores[self.rows], self.code)
+        moments = placed.moments(*self.weight)
+        own = gradient[self.rows]
+        self.add(placed, self.scaled_series(1, moments), own[np.newaxis])
+        gradient[self.rows] = own
+        return self.costs(moments)
+
+    def scaled_series(self, order: int, moments: Moments) -> FloatArray:
+        """Return the series times the scales of the queries, (n_sides, n_columns, n_entries, P)."""
+        series = self.series(order, moments).values
+        series *= self.scale_of_codes[moments.code][:, np.newaxis]
+        return series.reshape(len(series), -1, *series.shape[-2:])
+
+    def add(self, placed: Boxes, series: FloatArray, results: FloatArray) -> None:
+        """Add the series at the rows, times their weights, to the results (n_columns, n)."""
+        for each, weight in zip(series, self.weight, strict=True):
+            for column, result in zip(each, results, strict=True):
+                placed.add(column, weight, result)
+
+    def less_means(self, vectors: FloatArray) -> FloatArray:
+        """Return the rows' entries of each vector, less their means over the query."""
+        own = np.ascontiguousarray(vectors[:, self.rows])
+        if self.queries.size == 1:
+            return own - own.mean(axis=1, keepdims=True)
+        query = self._query_of[self.code]
+        sizes = np.bincount(query)
+        return np.array([each - (np.bincount(query, each) / sizes)[query] for each in own])
 
 
-@dataclass(frozen=True, eq=False)
-class BoxDerivative:
-    """The derivatives k of an order; a product sends the moments of rows and of their values."""
+class _BatchDerivative:
+    """The derivatives of a `_Batch` at fixed scores."""
 
-    made_by: LevelBoxes
-    order: int
+    def __init__(self, owner: _Batch, order: int, scores: FloatArray) -> None:
+        placed = owner.placed(order, scores[owner.rows], owner.code)
+        self._owner, self._order, self._placed = owner, order, placed
+        self._alone = np.zeros((1, placed.points.size))
+        """The sums of k."""
+        owner.add(placed, owner.scaled_series(order, placed.moments(*owner.weight)), self._alone)
 
-    def summary(self, rows: Any) -> BoxValues:
-        """Return the moments of these rows and of their values, less a mean of the block's."""
-        values, owner, coded = rows.values, self.made_by, self.made_by.coded(rows)
-        placed, shift = owner.placed(self.order, coded), float(values.mean())
-        moved = values - shift
-        of_values = [side * moved if side.size else moved for side in coded.weight]
-        ones, other = (BoxMoments.of(owner, placed, each) for each in (coded.weight, of_values))
-        return BoxValues(shift, ones, other)
+    def add_products(self, vectors: FloatArray, results: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j) of each vector."""
+        owner, placed, moved = self._owner, self._placed, self._owner.less_means(vectors)
+        of_values = [side * moved if side.size else moved for side in owner.weight]
+        found = placed.moments(*itertools.chain(*of_values))
+        by_side = found.values.reshape(len(of_values), len(moved), *found.values.shape[1:])
+        series = owner.scaled_series(self._order, replace(found, values=by_side))
+        own = self._alone * moved
+        owner.add(placed, -series, own)
+        results[:, owner.rows] += own
 
-    def finish(self, merged: BoxValues) -> BoxProduct:
-        """Return the sums of k, and of those times values."""
-        both = (
-            None if each.moments is None else self.made_by.series(self.order, each.moments)
-            for each in (merged.ones, merged.moved)
-        )
-        return BoxProduct(self.made_by, self.order, merged.shift, *both)
-
-
-@dataclass(frozen=True, eq=False)
-class BoxProduct:
-    """The sums of k (v_i - v_j): series `one` times values, less that of the partners' values."""
-
-    made_by: LevelBoxes
-    order: int
-    shift: float
-    one: Moments | None
-    less: Moments | None
-
-    def entries(self, rows: Any) -> FloatArray:
-        """Return the rows' products; O(rows)."""
-        one, less = (
-            _sums_at(self.made_by, self.order, rows, series) for series in (self.one, self.less)
-        )
-        return one * (rows.values - self.shift) - less
-
-
-def _sums_at(owner: LevelBoxes, order: int, rows: Any, series: Moments | None) -> FloatArray:
-    """Return the series at the rows, times their weights; NaN where there are none."""
-    coded = owner.coded(rows)
-    placed, result = owner.placed(order, coded), np.zeros(coded.scores.size)
-    if placed is None or series is None:
-        return np.full(result.size, np.nan)
-    for each, weight in zip(series.at(placed), coded.weight, strict=True):
-        placed.add(each, weight, result)
-    return owner.scale * result
+    def add_diagonal(self, result: FloatArray) -> None:
+        """Add the sums of k."""
+        result[self._owner.rows] += self._alone[0]

@@ -1,17 +1,29 @@
-"""The direct sum of any loss over every pair, in tiles of pairs, by its numpy `phi`."""
+"""Sums pair by pair: of any loss over levels, in tiles of pairs, and over explicit comparisons."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._protocols import FloatArray, PairLoss
+from pairrank._protocols import (
+    Curvature,
+    FloatArray,
+    LossFamily,
+    PairLoss,
+    PiecewisePolynomial,
+    Sigmoidal,
+    Squares,
+    Tubes,
+)
+from pairrank.compiled import explicit
+from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums._bound import BoundSum, as_scores
-from pairrank.preferences import Levels
+from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
+from pairrank.preferences import Levels, Pairs
 
 IntArray = NDArray[np.int64]
 
@@ -21,38 +33,101 @@ MOST_PAIRS = 10**10
 """More pairs than this need pair_sum="direct"."""
 NANOSECONDS = 25.0
 """The approximate cost of a pair, with a phi of a few operations."""
+_NONE = np.empty(0)
 
 
 class Tile(NamedTuple):
-    """Some pairs: the places of winners and losers in the layout, and the pairs' weights."""
+    """Some pairs: the rows of winners and losers, the pairs' weights and magnitudes."""
 
-    winner: IntArray
-    loser: IntArray
-    weight: FloatArray | None
+    winner: NDArray[np.integer]
+    loser: NDArray[np.integer]
+    weight: FloatArray | float
+    magnitude: FloatArray | float
 
 
-class DirectSum(BoundSum):
-    """The sum of any `phi` over the preferences of `Levels`, O(pairs) per evaluation.
+class TiledSum(BoundSum):
+    """The sum of any `phi` over the pairs that a subclass lists; O(pairs) per evaluation.
 
-    Parameters
-    ----------
-    levels : Levels
-        Any order graph, weights (also by role) and scales.
-    loss : PairLoss
-        Its `phi` is called on arrays of margins; products with the Hessian need order 2.
-    insist : bool
-        Allow any number of pairs.
+    The rounding of a row's gradient is that of a plain sum over its pairs.
+    """
 
-    Raises
-    ------
-    PairrankError
-        If there are more than 10^10 pairs, unless `insist`.
+    loss: PairLoss
 
-    Notes
-    -----
+    @abstractmethod
+    def tiles(self) -> Iterator[Tile]:
+        """Yield all pairs."""
+
+    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Return, for each row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
+
+        For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient.
+        """
+        return self.products(as_scores(scores, self.n_rows), vectors, order=1, sign=1.0)
+
+    def phi(self, tile: Tile, scores: FloatArray, order: int) -> FloatArray:
+        """Return each pair's weight times phi or a derivative of it."""
+        with np.errstate(all="ignore"):
+            d = scores[tile.winner] - scores[tile.loser]
+            result = np.asarray(self.loss.phi(d, tile.magnitude, order), dtype=np.float64)
+            none = np.zeros(d.size)  # Of a pair of weight 0, whose cost may be infinite.
+            return np.multiply(result, tile.weight, out=none, where=np.greater(tile.weight, 0))
+
+    def products(
+        self, scores: FloatArray, vectors: FloatArray, *, order: int, sign: float
+    ) -> FloatArray:
+        """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` for lost pairs."""
+        checked = [as_scores(v, self.n_rows) for v in vectors]
+        results = np.zeros((len(checked), self.n_rows))
+        for tile in self.tiles():
+            factor = self.phi(tile, scores, order)
+            for v, result in zip(checked, results, strict=True):
+                result += self.by_row(tile, factor * (v[tile.winner] - v[tile.loser]), sign)
+        return results
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def by_row(self, tile: Tile, values: FloatArray, sign: float) -> FloatArray:
+        """Return the sums of values over the pairs that each row wins, and `sign` times loses."""
+        won = np.bincount(tile.winner, values, self.n_rows)
+        return np.asarray(won + sign * np.bincount(tile.loser, values, self.n_rows))
+
+    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = 0.0, np.zeros(self.n_rows)
+        for tile in self.tiles():
+            value += float(self.phi(tile, scores, 0).sum())
+            gradient += self.by_row(tile, self.phi(tile, scores, 1), -1.0)
+        return value, gradient
+
+    def _curvature(self, scores: FloatArray) -> Curvature:
+        return TiledCurvature(self, scores.copy())
+
+
+class TiledCurvature:
+    """The Hessian of a `TiledSum` at fixed scores; only the scores are stored."""
+
+    def __init__(self, owner: TiledSum, scores: FloatArray) -> None:
+        self.owner, self.scores = owner, scores
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
+        return self.matmat(v[np.newaxis])[0]
+
+    def matmat(self, vectors: FloatArray) -> FloatArray:
+        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows)."""
+        return self.owner.products(self.scores, vectors, order=2, sign=-1.0)
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n_rows,)."""
+        owner, result = self.owner, np.zeros(self.owner.n_rows)
+        for tile in owner.tiles():
+            result += owner.by_row(tile, owner.phi(tile, self.scores, 2), 1.0)
+        return result
+
+
+class DirectSum(TiledSum):
+    """The sum of any `phi` over the preferences of `Levels`.
+
     Costs about 25 ns per pair. Memory beyond the scores is 16 MB for the tile, or some arrays of
-    the rows where one row is preferred to more rows than a tile has pairs. The rounding of a row's
-    gradient is that of a plain sum over its pairs.
+    the rows. A PairrankError is raised if there are more than 10^10 pairs, unless `insist`.
     """
 
     def __init__(self, levels: Levels, loss: PairLoss, *, insist: bool = False) -> None:
@@ -67,102 +142,23 @@ class DirectSum(BoundSum):
         self.levels, self.loss, self.smooth = levels, loss, loss.smooth
         self.n_rows = levels.n_rows
         self._row, self._begin, self._count = _runs(levels)
-        self._win_weight, self._lose_weight = _pair_weights(levels)
-        self._ends = _tile_ends(self._count)
+        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
+        self._scale = np.repeat(scale, np.diff(levels.query_start))
+        self._ends = _tile_ends(self._count, max(TILE, self.n_rows // 4))
 
-    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Return, for each row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
-
-        For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient.
-        """
-        scores = as_scores(scores, self.n_rows)
-        return self.products(scores, vectors, order=1, sign=1.0)
-
-    def tiles(self, s: FloatArray) -> Iterator[tuple[Tile, FloatArray]]:
-        """Yield all pairs with their margins, for scores `s` in layout order."""
-        start = 0
+    def tiles(self) -> Iterator[Tile]:
+        """Yield all pairs."""
+        start, row_of, (win, lose) = 0, self.levels.row_of, self.levels.sides
         for end in self._ends:
-            count, row = self._count[start:end], self._row[start:end]
-            winner = np.repeat(row, count)
+            count = self._count[start:end]
+            winner = np.repeat(self._row[start:end], count)
             shift = self._begin[start:end] - (np.cumsum(count) - count)
             loser = np.arange(winner.size) + np.repeat(shift, count)
-            weight = None
-            if self._win_weight is not None:
-                weight = self._win_weight[winner]
-                if self._lose_weight is not None:
-                    weight *= self._lose_weight[loser]
-            with np.errstate(over="ignore"):
-                yield Tile(winner, loser, weight), s[winner] - s[loser]
+            weight = self._scale[winner]
+            if win is not None and lose is not None:
+                weight *= win[winner] * lose[loser]
+            yield Tile(row_of[winner], row_of[loser], weight, 0.0)
             start = end
-
-    def phi(self, tile: Tile, d: FloatArray, order: int) -> FloatArray:
-        """Return each pair's weight times phi or a derivative of it."""
-        with np.errstate(all="ignore"):
-            result = np.asarray(self.loss.phi(d, order=order), dtype=np.float64)
-            if tile.weight is None:
-                return result
-            none = np.zeros(result.size)  # Of a pair of weight 0, whose cost may be infinite.
-            return np.multiply(result, tile.weight, out=none, where=tile.weight > 0)
-
-    def products(
-        self, scores: FloatArray, vectors: FloatArray, *, order: int, sign: float
-    ) -> FloatArray:
-        """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` for lost pairs."""
-        laid = [as_scores(v, self.n_rows)[self.levels.row_of] for v in vectors]
-        results = np.zeros((len(laid), self.levels.row_of.size))
-        for tile, d in self.tiles(scores[self.levels.row_of]):
-            factor = self.phi(tile, d, order)
-            for v, result in zip(laid, results, strict=True):
-                change = factor * (v[tile.winner] - v[tile.loser])
-                _add(result, tile.winner, change)
-                _add(result, tile.loser, sign * change)
-        return self._to_user(results)
-
-    def diagonal(self, scores: FloatArray) -> FloatArray:
-        """Return the sum of phi''(d) over each row's pairs, (n_rows,)."""
-        result = np.zeros(self.levels.row_of.size)
-        for tile, d in self.tiles(scores[self.levels.row_of]):
-            curvature = self.phi(tile, d, 2)
-            _add(result, tile.winner, curvature)
-            _add(result, tile.loser, curvature)
-        return self._to_user(result[np.newaxis])[0]
-
-    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = 0.0, np.zeros(self.levels.row_of.size)
-        for tile, d in self.tiles(scores[self.levels.row_of]):
-            value += float(self.phi(tile, d, 0).sum())
-            slope = self.phi(tile, d, 1)
-            _add(gradient, tile.winner, slope)
-            _add(gradient, tile.loser, -slope)
-        return value, self._to_user(gradient[np.newaxis])[0]
-
-    def _curvature(self, scores: FloatArray) -> DirectCurvature:
-        return DirectCurvature(self, scores.copy())
-
-    def _to_user(self, laid: FloatArray) -> FloatArray:
-        """Bring arrays from layout order to the user's order; dropped rows get 0."""
-        result = np.zeros((len(laid), self.n_rows))
-        result[:, self.levels.row_of] = laid
-        return result
-
-
-class DirectCurvature:
-    """The Hessian of a `DirectSum` at fixed scores; only the scores are stored."""
-
-    def __init__(self, owner: DirectSum, scores: FloatArray) -> None:
-        self.owner, self.scores = owner, scores
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`, (n_rows,)."""
-        return self.matmat(as_scores(v, self.owner.n_rows)[np.newaxis])[0]
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows)."""
-        return self.owner.products(self.scores, vectors, order=2, sign=-1.0)
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, (n_rows,)."""
-        return self.owner.diagonal(self.scores)
 
 
 def _runs(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
@@ -184,33 +180,91 @@ def _runs(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
     return row[some], first[some], count[some]
 
 
-def _pair_weights(levels: Levels) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return the winner's and the loser's factor of a pair's weight, by place; None means 1.
-
-    The winner's factor includes the scale of the query.
-    """
-    scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-    winner, loser = levels.sides
-    if winner is None and (scale == 1.0).all():
-        return None, None
-    by_row = np.repeat(scale, np.diff(levels.query_start))
-    return by_row if winner is None else by_row * winner, loser
-
-
-def _tile_ends(count: IntArray) -> list[int]:
-    """Cut runs into tiles of at most `TILE` pairs, or of one run."""
+def _tile_ends(count: IntArray, size: int) -> list[int]:
+    """Cut runs into tiles of at most `size` pairs, or of one run."""
     ends: list[int] = []
     done = np.cumsum(count)
     start = 0
     while start < count.size:
         before = int(done[start - 1]) if start else 0
-        start = max(int(np.searchsorted(done, before + TILE, side="right")), start + 1)
+        start = max(int(np.searchsorted(done, before + size, side="right")), start + 1)
         ends.append(start)
     return ends
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def _add(result: FloatArray, places: IntArray, values: FloatArray) -> None:
-    """Add values at places, which lie close together within a tile."""
-    low, high = int(places.min()), int(places.max()) + 1
-    result[low:high] += np.bincount(places - low, values, high - low)
+class ExplicitSum(TiledSum):
+    """The exact sum of weight phi(d, magnitude) over `Pairs`, bound to the rows of an X.
+
+    Hinges, tubes, squares, logistic and probit have compiled loops for value and gradient. The
+    rounding of a row's gradient is about 2e-15 of the sum of its absolute terms. A curvature keeps
+    8 bytes per comparison.
+    """
+
+    def __init__(self, pairs: Pairs, loss: PairLoss) -> None:
+        self.pairs, self.loss, self.n_rows, self.smooth = pairs, loss, pairs.n_rows, loss.smooth
+
+    def tiles(self) -> Iterator[Tile]:
+        """Yield all comparisons."""
+        pairs, size = self.pairs, max(TILE, self.n_rows // 4)
+        for start in range(0, pairs.n_pairs, size):
+            part = slice(start, start + size)
+            weight = pairs.pair_scale * (1.0 if pairs.weight is None else pairs.weight[part])
+            magnitude = 1.0 if pairs.magnitude is None else pairs.magnitude[part]
+            yield Tile(pairs.i[part], pairs.j[part], weight, magnitude)
+
+    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
+        pairs, gradient = self.pairs, np.zeros(self.n_rows)
+        weight, magnitude = (
+            _NONE if each is None else each for each in (pairs.weight, pairs.magnitude)
+        )
+        code, parameter = _code_of(self.loss.family)
+        if code is None:
+            return super()._value_and_gradient(scores)
+        if code in (LOGISTIC, PROBIT):
+            value = explicit.gradient_over_sigmoids(
+                code, pairs.i, pairs.j, weight, scores, gradient
+            )
+        else:
+            value = explicit.gradient_over_kinks(
+                code, parameter, pairs.i, pairs.j, weight, magnitude, scores, gradient
+            )
+        gradient *= pairs.pair_scale
+        return pairs.pair_scale * value, gradient
+
+    def _curvature(self, scores: FloatArray) -> Curvature:
+        found = [self.phi(tile, scores, 2) for tile in self.tiles()]
+        return ExplicitCurvature(self.pairs, np.concatenate([_NONE, *found]))
+
+
+class ExplicitCurvature(OneByOne):
+    """The Laplacian M D M' of comparisons: M their incidences, D their weights times phi''."""
+
+    def __init__(self, pairs: Pairs, curvature: FloatArray) -> None:
+        self.pairs, self.curvature = pairs, curvature
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,); O(n_pairs)."""
+        pairs, result = self.pairs, np.zeros(self.pairs.n_rows)
+        v = as_scores(v, result.size)
+        explicit.laplacian_product(pairs.i, pairs.j, self.curvature, v, result)
+        return result
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n_rows,)."""
+        ends, n_rows = (self.pairs.i, self.pairs.j), self.pairs.n_rows
+        return np.sum([np.bincount(each, self.curvature, n_rows) for each in ends], axis=0)
+
+
+def _code_of(family: LossFamily) -> tuple[int | None, float]:
+    """Return the compiled code and the parameter of a loss; None where there is no code."""
+    if isinstance(family, Sigmoidal) and family.value == family.slope:
+        return (LOGISTIC if family.value == "logistic" else PROBIT), 0.0
+    if isinstance(family, PiecewisePolynomial) and len(family.terms) == 1:
+        margin, power, factor = family.terms[0]
+        if factor == 1.0 and power in (1, 2):
+            return (explicit.HINGE, explicit.SQUARED_HINGE)[power - 1], margin
+    if isinstance(family, Squares):
+        return explicit.SQUARED_TUBE, 0.0
+    if isinstance(family, Tubes):
+        return (explicit.TUBE, explicit.SQUARED_TUBE)[family.power - 1], family.epsilon
+    return None, 0.0

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_numbers
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.papers.beaulieu import SeriesSum
+from pairrank.pair_sums.plan import check_eps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
 
 _PAIRS_AT_ONCE = 1 << 22
 _FEW_PAIRS = 1500
-_NEAR_SQUARE = 1e300
+METHODS = ("auto", "boxes", "beaulieu", "beaulieu-merged", "direct")
+_FAR = 1e150
+"""Beyond, boxes are replaced by series."""
 _MOST_WEIGHT = 0.1 * np.finfo(np.float64).max
 
 
@@ -71,8 +72,7 @@ def fast_erfc_sum(
     ------
     PairrankError
         If an input is not finite or not one-dimensional, lengths differ, the absolute weights sum
-        to more than 1e307, there are 2**31 or more points, `eps` is not between 0 and 1, or the
-        method is unknown.
+        to more than 1e307, `eps` is not between 0 and 1, or the method is unknown.
 
     See Also
     --------
@@ -100,44 +100,36 @@ def fast_erfc_sum(
     >>> fast_erfc_sum([0.0, 1.0, 1e300], [-9.0, 0.0, 9.0], [1.0, -0.5, 2.0]).round(4)
     array([5.    , 4.0786, 4.    ])
     """
-    z, near = _as_points(sources, "sources")
-    y, near_targets = _as_points(targets, "targets")
-    q = np.empty(0) if weights is None else _as_weights(weights, z.size)
-    eps = _as_eps(eps)
-    sum_by = METHODS.get(method) if isinstance(method, str) else None
-    if sum_by is None:
+    z, y = check_numbers(sources, "sources"), check_numbers(targets, "targets")
+    q = np.empty(0) if weights is None else check_numbers(weights, "weights", z.size)
+    with np.errstate(over="ignore"):
+        total = np.abs(q).sum()
+    if not total <= _MOST_WEIGHT:
+        raise PairrankError(
+            f"the absolute weights sum to {total:g}, and twice that must be finite: scale them "
+            "down, and the result up"
+        )
+    check_eps(eps)
+    if not isinstance(method, str) or method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise PairrankError(
             f"there is no method {method!r} for a sum of erfc; choose one of {names}"
         )
     if not z.size or not y.size:
         return np.zeros(y.size)
-    if not (near and near_targets) and sum_by in (_by_choice, _by_boxes):
-        sum_by = _by_merged_series
-    return sum_by(z, y, q, eps)
+    if method == "direct" or (method == "auto" and z.size * y.size <= _FEW_PAIRS):
+        return _by_pairs(z, y, q)
+    is_far = max(-z.min(), z.max(), -y.min(), y.max()) > _FAR
+    if method in ("auto", "boxes") and not is_far:
+        from pairrank.pair_sums.box_sum import box_sum
+        from pairrank.pair_sums.profiles import ERFC
+
+        return box_sum(ERFC, z, y, q if q.size else None, eps=eps)
+    series = SeriesSum(z, q, float(eps))
+    return series.at(y) if method == "beaulieu" else series.merged_at(y)
 
 
-def _by_choice(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    few = z.size * y.size <= _FEW_PAIRS
-    return _by_pairs(z, y, q, eps) if few else _by_boxes(z, y, q, eps)
-
-
-def _by_boxes(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    from pairrank.pair_sums.box_sum import box_sum
-    from pairrank.pair_sums.profiles import ERFC
-
-    return box_sum(ERFC, z, y, q if q.size else None, eps=eps)
-
-
-def _by_series(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    return SeriesSum(z, q, eps).at(y)
-
-
-def _by_merged_series(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    return SeriesSum(z, q, eps).merged_at(y)
-
-
-def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
+def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray) -> FloatArray:
     """Sum every pair, in parts between which an interrupt can be handled."""
     from pairrank.compiled.beaulieu import erfc_sums
 
@@ -147,57 +139,3 @@ def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatA
         part = slice(low, low + at_once)
         erfc_sums(z, q, y[part], out[part])
     return out
-
-
-METHODS: dict[str, Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray]] = {
-    "auto": _by_choice,
-    "boxes": _by_boxes,
-    "beaulieu": _by_series,
-    "beaulieu-merged": _by_merged_series,
-    "direct": _by_pairs,
-}
-
-
-def _as_points(values: Any, name: str) -> tuple[FloatArray, bool]:
-    """Return finite numbers as a contiguous float64 array, and whether all are below 1e150."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise PairrankError(f"{name} must have one dimension, got shape {array.shape}")
-    if array.dtype.kind not in "biufO":
-        raise PairrankError(f"{name} must hold real numbers, got {array.dtype}")
-    if array.size >= 2**31:
-        raise PairrankError(f"{name} has {array.size} entries: at most 2**31 - 1 can be summed")
-    try:
-        points = np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise PairrankError(f"{name} must hold real numbers: {error}") from None
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = bool(np.einsum("i,i->", points, points) <= _NEAR_SQUARE)
-    if not (near or (finite := np.isfinite(points)).all()):
-        at = int(np.argmin(finite))
-        raise PairrankError(
-            f"{name}[{at}] = {points[at]} is not finite; leave it out or replace it"
-        )
-    return points, near
-
-
-def _as_weights(weights: Any, n_sources: int) -> FloatArray:
-    q, _ = _as_points(weights, "weights")
-    if q.size != n_sources:
-        raise PairrankError(f"weights has {q.size} entries for {n_sources} sources; give one each")
-    with np.errstate(over="ignore"):
-        total = np.abs(q).sum()
-    if not total <= _MOST_WEIGHT:
-        raise PairrankError(
-            f"the absolute weights sum to {total:g}, and twice that must be finite: scale them "
-            "down, and the result up"
-        )
-    return q
-
-
-def _as_eps(eps: Any) -> float:
-    if not isinstance(eps, numbers.Real) or isinstance(eps, bool) or not 0.0 < float(eps) < 1.0:
-        raise PairrankError(
-            f"eps, the error allowed per unit of weight, must lie in (0, 1), got {eps!r}"
-        )
-    return float(eps)

@@ -1,21 +1,37 @@
-"""Piecewise polynomial losses over levels: cells where a query is large, else sorting."""
+"""Piecewise polynomial losses: hinges over levels, by cells or sorting, and tubes."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import replace
 
 import numpy as np
 
-from pairrank import threads
-from pairrank._protocols import Curvature, Evaluated, FloatArray
-from pairrank.pair_sums._bound import MOST, OneByOne, as_scores, no_curvature, outside, range_of
-from pairrank.pair_sums.cell_grid import cells_per_margin, cells_per_score, make_grid
-from pairrank.pair_sums.cell_tables import is_smooth, stated, term_arrays
-from pairrank.pair_sums.cells import ROWS_PER_BLOCK, UnitSum, divide, weight_of_sides
-from pairrank.pair_sums.sorted import SortedSum, Terms
-from pairrank.preferences import Levels
+from pairrank._protocols import Curvature, Evaluated, FloatArray, PairSum
+from pairrank.compiled.layout import less_labels
+from pairrank.pair_sums._bound import (
+    MOST,
+    OneByOne,
+    Terms,
+    as_scores,
+    no_curvature,
+    outside,
+    range_of,
+)
+from pairrank.pair_sums.cells import (
+    Sums,
+    TermArrays,
+    UnitSum,
+    cells_per_margin,
+    cells_per_score,
+    divide,
+    make_grid,
+    weight_of_sides,
+)
+from pairrank.pair_sums.sorted import SortedState, SortedSum
+from pairrank.preferences import Differences, Levels
+from pairrank.preferences._codes import count_pairs
 
 FINER, FINEST = 4, 16
 """`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
@@ -25,14 +41,30 @@ MOST_PAIRS = 10**10
 """So many pairs of a loss that is summed pair by pair are not summed exactly."""
 
 
-class State(Protocol):
-    """The sums of some pairs at fixed scores."""
+def term_arrays(terms: Terms) -> TermArrays:
+    """Return the margins, powers and factors of terms (m, p, c)."""
+    margins, powers, factors = zip(*terms, strict=True)
+    return (
+        np.array(margins, dtype=np.float64),
+        np.array(powers, dtype=np.int64),
+        np.array(factors, dtype=np.float64),
+    )
 
-    def add_partners(self, values: FloatArray, result: FloatArray) -> None:
-        """Add 2 c times the sum of the values of each row's partners that are counted in.
 
-        Both are (S, n_rows): values as winners and as losers, sums over losers and over winners.
-        """
+def is_smooth(terms: Terms) -> bool:
+    """Whether all powers are 2, so that the sum has a curvature."""
+    return min(power for _, power, _ in terms) == 2
+
+
+def stated(sums: Sums, smooth: bool) -> tuple[float, float, float]:
+    """Return value, error and error of the gradient; a sum of hinges is lowered by its rounding."""
+    value, error, gradient_error, rounding = sums
+    error += rounding
+    return (
+        (value, error, gradient_error)
+        if smooth
+        else (value - rounding, error + rounding, gradient_error)
+    )
 
 
 class PiecewiseSum:
@@ -43,7 +75,7 @@ class PiecewiseSum:
     to K apart are counted in, others are not. Running sums over cells and levels then give each
     cell a polynomial whose value at t is the gradient. Only pairs exactly K and K + 1 cells apart
     can be on either side of the margin. Their max(0, m - d) is replaced by a polynomial of both
-    places, `cell_tables.fit`, which is off by a known part of h at most. Their weights are
+    places, `cells.fit`, which is off by a known part of h at most. Their weights are
     known, so the error is computed with the sum. Small levels are merged into bands, and cells are
     wider where a table of them would be large; then `sharpen` sums exactly.
 
@@ -88,13 +120,12 @@ class PiecewiseSum:
         if not np.isfinite(ends).all():
             return outside(self.n_rows, MOST)
         units, rest = self._parts(scores, ends)
-        whole = bool(units) and self.units[0].n_rows == scores.size
-        gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
+        gradient = np.zeros(scores.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = [unit.gradient(gradient, whole and unit is units[0]) for unit in units]
+            found = [unit.add_gradient(gradient) for unit in units]
             sums = np.sum(found, axis=0).tolist() if found else (0.0,) * 4
             value, error, gradient_error = stated(sums, self.smooth)
-            states: list[State] = [*units]
+            states: list[UnitSum | SortedState] = [*units]
             if rest is not None:
                 state = rest.at(scores)
                 value += state.gradient(gradient)
@@ -162,7 +193,7 @@ class PartnerCurvature(OneByOne):
     Eqs. 11 to 17).
     """
 
-    def __init__(self, levels: Levels, states: Sequence[State]) -> None:
+    def __init__(self, levels: Levels, states: Sequence[UnitSum | SortedState]) -> None:
         self._n_rows, self._states = levels.n_rows, states
         sides = weight_of_sides(levels)
         self._weight = None
@@ -177,16 +208,7 @@ class PartnerCurvature(OneByOne):
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
         v = as_scores(v, self._n_rows)
-        partners = self._partners(v)
-        result = np.empty(self._n_rows)
-        own = self._own
-
-        def subtract(rows: slice) -> None:
-            np.multiply(own[rows], v[rows], out=result[rows])
-            result[rows] -= partners[rows]
-
-        threads.run(subtract, threads.blocks(self._n_rows, ROWS_PER_BLOCK))
-        return result
+        return self._own * v - self._partners(v)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
@@ -199,3 +221,69 @@ class PartnerCurvature(OneByOne):
         for state in self._states:
             state.add_partners(values, result)
         return result[0] if self._weight is None else (result * self._weight).sum(axis=0)
+
+
+class TubeSum:
+    r"""The sum of a tube loss over all `Differences`, with gradient and curvature.
+
+    With t = s - y, of any two rows of a query at most one, the one of the greater t, is more than
+    epsilon above the other, and
+
+    .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j \max(0, |t_j - t_i| - \varepsilon)^n
+        = \sum_q \frac1{n_q} \sum_{i, j \in q} w_i w_j \max(0, -\varepsilon - (t_i - t_j))^n,
+
+    which is a hinge of margin -epsilon from the query's rows to themselves: by sorting one sort of
+    t and one merge of the sorted t with itself, by cells one table. No term is negative, so neither
+    an offset nor a huge score costs digits. `hinge` returns that sum over levels.
+
+    O(n_rows log n_rows) by sorting, O(n_rows) by cells, for queries of any size; Cortes et al.
+    2007, Section 3.2, solve a program over all n_rows^2 pairs instead.
+    """
+
+    def __init__(self, differences: Differences, hinge: Callable[[Levels], PairSum]) -> None:
+        self.levels, self.target = _as_groups(differences), differences.target
+        self.hinge = hinge(self.levels)
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of the values that follow, see `PairSum`."""
+        return self.hinge.error
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return value, gradient, error and curvature at the scores."""
+        levels, residual = self.levels, np.zeros(self.levels.n_rows)
+        scores = as_scores(scores, levels.n_rows)
+        less_labels(scores, self.target, levels.row_of, levels.query_start, residual)
+        return self.hinge.at(residual)
+
+    def sharpen(self) -> bool:
+        """Let the sum of hinges take a smaller error."""
+        return self.hinge.sharpen()
+
+
+def _as_groups(differences: Differences) -> Levels:
+    """Lay each query's rows out as one group that has an edge to itself, scaled by 1/n_q.
+
+    Weights that are equal within each query are part of the scale: what all rows share costs
+    neither time nor memory.
+    """
+    query_of, weight = differences.query_of, differences.weight
+    labels = np.zeros(differences.n_rows)
+    levels = Levels.build(labels, query_of, graph="chain", sample_weight=weight)
+    first = levels.row_of[levels.query_start[:-1]]
+    total = differences.query_weight[0 if query_of is None else query_of[first]]
+    scale = 1.0 / np.broadcast_to(total, levels.n_queries)
+    if levels.weight is not None:
+        shared = levels.weight[levels.query_start[:-1]]
+        if (levels.weight == np.repeat(shared, np.diff(levels.query_start))).all():
+            scale = shared * (shared / total)
+            levels = replace(levels, weight=None)
+    loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
+    n_pairs, pair_weight = count_pairs(levels.group_start, levels.query_group, loops, levels.weight)
+    return replace(
+        levels,
+        edges=loops,
+        pair_scale=scale if scale.size != 1 else float(scale[0]),
+        n_pairs=n_pairs,
+        query_pair_weight=pair_weight,
+    )

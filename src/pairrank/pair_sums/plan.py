@@ -17,6 +17,7 @@ from pairrank._protocols import (
 )
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
+from pairrank.pair_sums._bound import Terms
 from pairrank.preferences import Differences, Levels, Pairs, Preferences
 
 ALGORITHMS: dict[type, tuple[str, ...]] = {
@@ -28,8 +29,6 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
     Tubes: ("auto", "cells", "sorted"),
 }
 """The names that `pair_sum` may have, by the family of the loss."""
-
-Terms = tuple[tuple[float, int, float], ...]
 
 
 def check_eps(eps: float) -> None:
@@ -85,35 +84,34 @@ def bind(
         raise PairrankError(
             f"pair_sum={pair_sum!r} does not exist for this loss; choose one of {listed}"
         )
+    if isinstance(family, Sigmoidal):
+        check_eps(eps)
+        if pair_sum == "beaulieu" and family.slope == "logistic":
+            raise PairrankError(
+                "pair_sum='beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "
+                "or pair_sum='boxes'"
+            )
+    if isinstance(preferences, Pairs):
+        return _made("direct", "ExplicitSum", preferences, loss)
     if isinstance(family, Squares | Tubes):
-        return _of_differences(loss, family, preferences, pair_sum)
+        return _of_differences(family, preferences, pair_sum)
     if isinstance(preferences, Differences):
         raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
     if isinstance(family, Sigmoidal):
-        return _sigmoidal(loss, family, preferences, pair_sum, eps)
-    if isinstance(preferences, Pairs):
-        return _made("explicit", "ExplicitSum", preferences, loss)
+        return _made("sigmoid", "sigmoid_sum", preferences, family, pair_sum, float(eps))
     if isinstance(family, PiecewisePolynomial) and pair_sum != "direct":
-        return _piecewise(loss, family.terms, preferences, pair_sum=pair_sum)
+        return _piecewise(family.terms, preferences, pair_sum=pair_sum)
     if isinstance(family, Exponential) and pair_sum != "direct":
-        return _made("separable", "SeparableSum", preferences, family.rate)
-    return _direct(loss, preferences, pair_sum)
+        return _made("separable", "SeparableSum", preferences)
+    return _made("direct", "DirectSum", preferences, loss, insist=pair_sum == "direct")
 
 
 def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Any:
-    """Return a new sum of a class; its module is imported now, since numba takes long to load."""
+    """Return a new sum; its module is imported now, since numba takes long to load."""
     return getattr(import_module(f"pairrank.pair_sums.{module}"), name)(*args, **kwargs)
 
 
-def _direct(loss: PairLoss, levels: Levels, pair_sum: str) -> Any:
-    return _made("direct", "DirectSum", levels, loss, insist=pair_sum == "direct")
-
-
-def _of_differences(
-    loss: PairLoss, family: Squares | Tubes, preferences: Preferences | Differences, pair_sum: str
-) -> Any:
-    if isinstance(preferences, Pairs):
-        return _made("explicit", "ExplicitSum", preferences, loss)
+def _of_differences(family: Squares | Tubes, preferences: Any, pair_sum: str) -> Any:
     if not isinstance(preferences, Differences):
         what = "squares" if isinstance(family, Squares) else "tubes"
         raise PairrankError(
@@ -122,11 +120,11 @@ def _of_differences(
     if isinstance(family, Squares):
         return _made("centred_squares", "SquareSum", preferences)
     terms = ((-family.epsilon, family.power, 1.0),)
-    hinge = functools.partial(_piecewise, loss, terms, pair_sum=pair_sum)
-    return _made("tubes", "TubeSum", preferences, hinge)
+    hinge = functools.partial(_piecewise, terms, pair_sum=pair_sum)
+    return _made("piecewise", "TubeSum", preferences, hinge)
 
 
-def _piecewise(loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str) -> Any:
+def _piecewise(terms: Terms, levels: Levels, *, pair_sum: str) -> Any:
     """Return a sum by cells where queries are large, else an exact one."""
     if len(terms) > 1 and pair_sum not in ("auto", "cells"):
         raise PairrankError(
@@ -137,27 +135,3 @@ def _piecewise(loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str) -
         return _made("papers.sweeps", "SweptSum", levels, terms, pair_sum)
     by_cells = pair_sum in ("auto", "cells")
     return _made("piecewise", "PiecewiseSum", levels, terms, by_cells=by_cells)
-
-
-def _sigmoidal(
-    loss: PairLoss, family: Sigmoidal, preferences: Levels | Pairs, pair_sum: str, eps: float
-) -> Any:
-    check_eps(eps)
-    if pair_sum == "beaulieu" and family.slope == "logistic":
-        raise PairrankError(
-            "pair_sum='beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "
-            "or pair_sum='boxes'"
-        )
-
-    def one(name: str, algorithm: str) -> Any:
-        if isinstance(preferences, Pairs):
-            return _made("explicit", "ExplicitSum", preferences, loss, Sigmoidal(name, name))
-        from pairrank.pair_sums.sigmoid import KINDS, SigmoidSum
-
-        return SigmoidSum(preferences, KINDS[name], algorithm, float(eps))
-
-    followed = one(family.slope, pair_sum)
-    if family.value == family.slope:
-        return followed
-    reported = one(family.value, "auto" if pair_sum == "beaulieu" else pair_sum)
-    return _made("sigmoid", "MixedSum", reported, followed)

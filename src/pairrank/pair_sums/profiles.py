@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from pairrank.exceptions import PairrankError
-
-FloatArray = NDArray[np.float64]
+from pairrank._protocols import FloatArray
 
 PRODUCT_EPS = 1e-6
 """The least error of products with the Hessian; only the gradient decides where Newton ends."""
@@ -23,10 +20,6 @@ _A = math.sqrt(3.0) / math.pi
 _CRAMER = 2.0 * 1.0865 / math.sqrt(2.0 * math.pi)
 _FAR = 40.0
 """The normal density is 0 beyond this many deviations; its square does not overflow there."""
-
-
-class OutOfRangeError(PairrankError):
-    """A number is not finite, or too large for box sums."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +39,6 @@ class Profile:
     """The limit (c, b) as d goes to minus or to plus infinity: k(d) tends to c + b d."""
 
 
-def _odd_powers(n: int) -> float:
-    """Return the sum of (2k - 1)^-n over k = 1, 2, .., n >= 2."""
-    return float((1.0 - 2.0**-n) * special.zeta(n))
-
-
 def _logistic_error(order: int) -> Callable[[int, float], float]:
     """Return degree_error for the derivative of the sigmoid of this order; -1 is its integral.
 
@@ -60,7 +48,8 @@ def _logistic_error(order: int) -> Callable[[int, float], float]:
 
     def error(p: int, h: float) -> float:
         n = p + order
-        derivative = 2.0 * math.factorial(n) * math.pi ** -(n + 1) * _odd_powers(n + 1)
+        odd_powers = float((1.0 - 2.0 ** -(n + 1)) * special.zeta(n + 1))
+        derivative = 2.0 * math.factorial(n) * math.pi ** -(n + 1) * odd_powers
         return 2.0 * (h / 4.0) ** p * derivative / math.factorial(p)
 
     return error
@@ -80,35 +69,14 @@ def _normal_error(order: int, scale: float, factor: float) -> Callable[[int, flo
     return error
 
 
-def _density(x: FloatArray) -> FloatArray:
+def _density(x: FloatArray | float) -> FloatArray:
     x = np.clip(x, -_FAR, _FAR)
     return np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
-def _density_at(x: float) -> float:
-    return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
-
-
-def _normal_tail(x: FloatArray) -> FloatArray:
-    """Return pdf(x) - x Phi(-x) for x >= 0."""
-    return _density(x) - x * special.ndtr(-x)
-
-
-def _logistic_curvature(d: FloatArray) -> FloatArray:
-    e = np.exp(-np.abs(d))
-    return e / (1.0 + e) ** 2
-
-
-def _logistic_bump(d: FloatArray) -> FloatArray:
-    return np.log1p(np.exp(-np.abs(d)))
-
-
-def _probit_bump(d: FloatArray) -> FloatArray:
-    return _normal_tail(_A * np.abs(d)) / _A
-
-
-def _probit_tail(distance: float) -> float:
-    return _density_at(_A * distance) / _A
+def _probit_cost(d: FloatArray) -> FloatArray:
+    x = _A * np.abs(d)
+    return np.maximum(-d, 0.0) + (_density(x) - x * special.ndtr(-x)) / _A
 
 
 def _decay(distance: float) -> float:
@@ -128,21 +96,24 @@ SIGMOID = (
 
 COST = (
     Profile(
-        "log-sigmoid", lambda d: np.maximum(-d, 0.0) + _logistic_bump(d),
-        _logistic_error(-1), _decay, (0.0, -1.0), _ZERO,
+        "log-sigmoid", lambda d: -special.log_expit(d), _logistic_error(-1), _decay,
+        (0.0, -1.0), _ZERO,
     ),
     Profile(
-        "probit", lambda d: np.maximum(-d, 0.0) + _probit_bump(d),
-        _normal_error(-1, _A, 1.0), _probit_tail, (0.0, -1.0), _ZERO,
+        "probit", _probit_cost, _normal_error(-1, _A, 1.0),
+        lambda D: float(_density(_A * D)) / _A, (0.0, -1.0), _ZERO,
     ),
 )  # fmt: skip
 """phi of each loss."""
 
 CURVATURE = (
-    Profile("sigmoid slope", _logistic_curvature, _logistic_error(1), _decay, _ZERO, _ZERO),
+    Profile(
+        "sigmoid slope", lambda d: special.expit(d) * special.expit(-d),
+        _logistic_error(1), _decay, _ZERO, _ZERO,
+    ),
     Profile(
         "normal slope", lambda d: _A * _density(_A * d), _normal_error(1, _A, 1.0),
-        lambda D: _A * _density_at(_A * D), _ZERO, _ZERO,
+        lambda D: _A * float(_density(_A * D)), _ZERO, _ZERO,
     ),
 )  # fmt: skip
 """phi'' of each loss."""

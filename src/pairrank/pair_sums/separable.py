@@ -2,191 +2,157 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.separable import join_groups
+from pairrank.compiled.layout import join_groups
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.preferences import Levels
 
-_NO_EDGES = np.empty((0, 2), dtype=np.int64)
-
-
-class Around(NamedTuple):
-    """One side of all pairs at fixed scores: terms of rows in layout order, and sums by group."""
-
-    rows: FloatArray
-    """weight * exp(sign rate (s - best of the row's group)), (n_kept,)."""
-    best: FloatArray
-    """The score of each group whose exponential is largest, (n_groups,)."""
-    joined_best: FloatArray
-    """The same over the groups that the group is joined with on this side."""
-    joined: FloatArray
-    """The sum over their rows, relative to that of `joined_best`."""
-
 
 class SeparableSum(BoundSum):
-    r"""The sum of exp(-rate (s_i - s_j)) over the preferences of `Levels`.
+    r"""The sum of exp(-(s_i - s_j)) over the preferences of `Levels`.
 
-    .. math:: \sum_{(i, j)} a_i b_j e^{-r (s_i - s_j)}
-        = \sum_g \Big(\sum_{i \in g} a_i e^{-r s_i}\Big) \sum_{g' < g} \sum_{j \in g'} b_j e^{r s_j}
+    .. math:: \sum_{(i, j)} a_i b_j e^{-(s_i - s_j)}
+        = \sum_g \Big(\sum_{i \in g} a_i e^{-s_i}\Big) \sum_{g' < g} \sum_{j \in g'} b_j e^{s_j}
 
-    over groups g of rows and the groups g' that the graph puts below them.
-
-    Parameters
-    ----------
-    levels : Levels
-        Any order graph, weights (also by role) and scales.
-    rate : float
-
-    Notes
-    -----
-    O(rows + groups), or O(rows + edges) under another graph than the full one, for an evaluation as
-    for a Hessian product, with two exponentials per row. Every sum counts relative to its largest
-    term, so that an offset of the scores, or a wide spread, costs no digits; where a pair costs
-    more than the largest float the value is infinite. A curvature keeps 16 bytes per row.
+    over groups g of rows and the groups g' that the graph puts below them. O(rows + groups), or
+    O(rows + edges) under another graph than the full one, for an evaluation as for a Hessian
+    product, with two exponentials per row. Every sum counts relative to its largest term, so that
+    an offset of the scores, or a wide spread, costs no digits; where a pair costs more than the
+    largest float the value is infinite. A curvature keeps 16 bytes per row.
     """
 
-    def __init__(self, levels: Levels, rate: float) -> None:
-        self.levels, self.rate, self.n_rows = levels, rate, levels.n_rows
-        self.sizes = np.diff(levels.group_start)
-        self.edges = _NO_EDGES if levels.edges is None else levels.edges
-        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        self._scale = np.repeat(scale, np.diff(levels.query_group))
-        self._has_edges = levels.edges is None or len(levels.edges) > 0
+    def __init__(self, levels: Levels) -> None:
+        self.levels, self.n_rows = levels, levels.n_rows
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
         """Return, for each row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
 
         For each row v of `vectors`; both (n_vectors, n_rows). Costs a Hessian product each.
         """
-        curvature = SeparableCurvature(self, as_scores(scores, self.n_rows))
-        result = np.empty(np.shape(vectors))
-        for vector, row in zip(vectors, result, strict=True):
-            won, lost = curvature.parts(as_scores(vector, self.n_rows))
-            row[:] = self.levels.from_layout(lost - won) * self.rate
-        return result
-
-    def sides(self, s: FloatArray) -> tuple[Around, Around]:
-        """Return the losers' side of all pairs and the winners', for scores in layout order."""
-        winner, loser = self.levels.sides
-        return self._side(s, loser, upwards=True), self._side(s, winner, upwards=False)
-
-    def join(self, side: Around, values: FloatArray, *, upwards: bool) -> FloatArray:
-        """Return the sums of values, (n_kept,), over the groups that each group is joined with."""
-        joined, best = np.empty(self.sizes.size), np.empty(self.sizes.size)
-        sums = np.add.reduceat(values, self.levels.group_start[:-1])
-        self._join(side.best, sums, best, joined, upwards)
-        return joined
-
-    def factors(self, losers: Around, winners: Around) -> tuple[FloatArray, FloatArray]:
-        """Return the factors of the groups' sums, for winners and for losers."""
-        with np.errstate(over="ignore", under="ignore"):
-            won = self._scale * np.exp(self.rate * (losers.joined_best - winners.best))
-            lost = self._scale * np.exp(self.rate * (losers.best - winners.joined_best))
-        return won, lost
+        point = SeparableCurvature(self.levels, as_scores(scores, self.n_rows))
+        parts = (point.parts(as_scores(vector, self.n_rows)) for vector in vectors)
+        rows = [self.levels.from_layout(lost - won) for won, lost in parts]
+        return np.reshape(rows, np.shape(vectors))
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        return SeparableCurvature(self, scores).value_and_gradient()
+        return SeparableCurvature(self.levels, scores).value_and_gradient()
 
     def _curvature(self, scores: FloatArray) -> SeparableCurvature:
-        return SeparableCurvature(self, scores)
+        return SeparableCurvature(self.levels, scores)
 
-    def _side(self, s: FloatArray, weight: FloatArray | None, *, upwards: bool) -> Around:
-        extreme = np.maximum if upwards else np.minimum
-        counted = s
-        if self.levels.roles is not None and weight is not None:
-            counted = np.where(weight > 0, s, -np.inf if upwards else np.inf)
-        best = extreme.reduceat(counted, self.levels.group_start[:-1])
-        with np.errstate(over="ignore", under="ignore"):
-            rows = np.abs(s - np.repeat(best, self.sizes))
-            rows *= -self.rate
-            np.exp(rows, out=rows)
-        if weight is not None:
-            rows *= weight
-        joined_best, joined = np.empty(best.size), np.empty(best.size)
-        sums = np.add.reduceat(rows, self.levels.group_start[:-1])
-        self._join(best, sums, joined_best, joined, upwards)
-        return Around(rows, best, joined_best, joined)
 
-    def _join(
-        self, best: FloatArray, sums: FloatArray, joined_best: FloatArray, joined: FloatArray,
-        upwards: bool,
-    ) -> None:  # fmt: skip
-        query_group = self.levels.query_group if self._has_edges else np.zeros(1, dtype=np.int64)
-        join_groups(self.rate, upwards, query_group, self.edges, best, sums, joined_best, joined)
+class _Side(NamedTuple):
+    """One side of all pairs, with x = s for losers and -s for winners."""
+
+    rows: FloatArray
+    """weight * exp(x - best of the row's group), (n_kept,) in layout order."""
+    best: FloatArray
+    """The largest x of positive weight of each group, (n_groups,)."""
+    joined_best: FloatArray
+    """The same over the groups that the group is joined with on this side."""
+    joined: FloatArray
+    """The sum over their rows of weight * exp(x - joined_best)."""
 
 
 class SeparableCurvature(OneByOne):
-    """A `SeparableSum` at fixed scores: value, gradient, Hessian, and sums over parts of it."""
+    """The sum at fixed scores: value, gradient, Hessian, and sums over parts of it."""
 
-    def __init__(self, owner: SeparableSum, scores: FloatArray) -> None:
-        self.owner = owner
-        if owner.sizes.size:
-            self._losers, self._winners = owner.sides(scores[owner.levels.row_of])
-            self._won, self._lost = owner.factors(self._losers, self._winners)
+    def __init__(self, levels: Levels, scores: FloatArray) -> None:
+        self.levels, self._sizes = levels, np.diff(levels.group_start)
+        s, (winner, loser) = scores[levels.row_of], levels.sides
+        self._losers, self._winners = self._side(s, loser, True), self._side(-s, winner, False)
+        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
+        scale = np.repeat(scale, np.diff(levels.query_group))
+        with np.errstate(over="ignore", under="ignore"):
+            self._won = scale * np.exp(self._losers.joined_best + self._winners.best)
+            self._lost = scale * np.exp(self._losers.best + self._winners.joined_best)
 
     def value_and_gradient(self) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient, (n_rows,)."""
-        owner = self.owner
-        if not owner.sizes.size:
-            return 0.0, np.zeros(owner.n_rows)
         losers, winners = self._losers, self._winners
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            own = np.add.reduceat(winners.rows, owner.levels.group_start[:-1])
+            own = self._by_group(np.add, winners.rows)
             value = float((self._won * losers.joined * own).sum())
-            gradient = losers.rows * np.repeat(self._lost * winners.joined, owner.sizes)
-            gradient -= winners.rows * np.repeat(self._won * losers.joined, owner.sizes)
-            gradient *= owner.rate
-        return value, owner.levels.from_layout(gradient)
+            won, lost = self._terms()
+            return value, self.levels.from_layout(lost - won)
 
     def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the sums over the pairs whose winner alone is chosen, and whose loser alone is.
 
         `chosen` (n_rows,). All terms are positive, so that a small sum keeps its digits.
         """
-        owner = self.owner
-        if not owner.sizes.size:
-            return 0.0, 0.0
-        chosen = chosen[owner.levels.row_of]
+        chosen = chosen[self.levels.row_of]
         return self._across(chosen, ~chosen), self._across(~chosen, chosen)
-
-    def _across(self, winner: NDArray[np.bool_], loser: NDArray[np.bool_]) -> float:
-        """Return the sum over the pairs whose winner and loser are both marked."""
-        owner = self.owner
-        below = owner.join(self._losers, self._losers.rows * loser, upwards=True)
-        own = np.add.reduceat(self._winners.rows * winner, owner.levels.group_start[:-1])
-        return float((self._won * below * own).sum())
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        won, lost = self.parts(as_scores(v, self.owner.n_rows))
-        return self.owner.levels.from_layout((won + lost) * self.owner.rate**2)
+        won, lost = self.parts(as_scores(v, self.levels.n_rows))
+        return self.levels.from_layout(won + lost)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
-        owner = self.owner
-        if not owner.sizes.size:
-            return np.zeros(owner.n_rows)
-        result = self._winners.rows * np.repeat(self._won * self._losers.joined, owner.sizes)
-        result += self._losers.rows * np.repeat(self._lost * self._winners.joined, owner.sizes)
-        return owner.levels.from_layout(result * owner.rate**2)
+        won, lost = self._terms()
+        return self.levels.from_layout(won + lost)
 
     def parts(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each row's sums of phi(d) (own v less other v), over pairs won and pairs lost."""
-        owner = self.owner
-        if not owner.sizes.size:
-            return np.zeros(0), np.zeros(0)
-        losers, winners = self._losers, self._winners
-        v = v[owner.levels.row_of]
+        losers, winners, sizes = self._losers, self._winners, self._sizes
+        v = v[self.levels.row_of]
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            below = owner.join(losers, losers.rows * v, upwards=True)
-            above = owner.join(winners, winners.rows * v, upwards=False)
-            won = v * np.repeat(losers.joined, owner.sizes) - np.repeat(below, owner.sizes)
-            won *= winners.rows * np.repeat(self._won, owner.sizes)
-            lost = v * np.repeat(winners.joined, owner.sizes) - np.repeat(above, owner.sizes)
-            lost *= losers.rows * np.repeat(self._lost, owner.sizes)
+            below, above = self._join(losers, v, True), self._join(winners, v, False)
+            won = v * np.repeat(losers.joined, sizes) - np.repeat(below, sizes)
+            lost = v * np.repeat(winners.joined, sizes) - np.repeat(above, sizes)
+            won *= winners.rows * np.repeat(self._won, sizes)
+            lost *= losers.rows * np.repeat(self._lost, sizes)
         return won, lost
+
+    def _terms(self) -> tuple[FloatArray, FloatArray]:
+        """Return each row's sums of phi(d) over pairs won and pairs lost, (n_kept,)."""
+        losers, winners = self._losers, self._winners
+        won = winners.rows * np.repeat(self._won * losers.joined, self._sizes)
+        return won, losers.rows * np.repeat(self._lost * winners.joined, self._sizes)
+
+    def _across(self, winner: NDArray[np.bool_], loser: NDArray[np.bool_]) -> float:
+        """Return the sum over the pairs whose winner and loser are both marked."""
+        own = self._by_group(np.add, self._winners.rows * winner)
+        return float((self._won * self._join(self._losers, loser, True) * own).sum())
+
+    def _by_group(self, ufunc: np.ufunc, values: FloatArray) -> FloatArray:
+        """Return values per row (n_kept,) combined over each group, (n_groups,)."""
+        if not self._sizes.size:
+            return np.empty(0)
+        return np.asarray(ufunc.reduceat(values, self.levels.group_start[:-1]))
+
+    def _side(self, x: FloatArray, weight: FloatArray | None, upwards: bool) -> _Side:
+        counted = x
+        if self.levels.roles is not None and weight is not None:
+            counted = np.where(weight > 0, x, -np.inf)
+        best = self._by_group(np.maximum, counted)
+        with np.errstate(over="ignore", under="ignore"):
+            rows = np.exp(-np.abs(x - np.repeat(best, self._sizes)))
+        if weight is not None:
+            rows *= weight
+        return _Side(rows, best, *self._joined(best, self._by_group(np.add, rows), upwards))
+
+    def _join(self, side: _Side, factor: NDArray[Any], upwards: bool) -> FloatArray:
+        """Return the sums of `side.rows` times factors over the groups each group is joined with.
+
+        `factor` (n_kept,); the result (n_groups,) is relative to `side.joined_best`.
+        """
+        return self._joined(side.best, self._by_group(np.add, side.rows * factor), upwards)[1]
+
+    def _joined(
+        self, best: FloatArray, sums: FloatArray, upwards: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the greatest `best` of the joined groups, and their sums relative to it."""
+        levels, edges = self.levels, self.levels.edges
+        joined_best, joined = np.empty(best.size), np.empty(best.size)
+        query_group = levels.query_group if edges is None else np.zeros(1, dtype=np.int64)
+        edges = np.empty((0, 2), dtype=np.int64) if edges is None else edges
+        join_groups(upwards, query_group, edges, best, sums, joined_best, joined)
+        return joined_best, joined

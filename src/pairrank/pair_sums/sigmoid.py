@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
+from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums._bound import BoundSum, as_scores
-from pairrank.pair_sums.bands import borders_of, within_bands
+from pairrank.pair_sums._bound import BoundSum, as_scores, borders_of, refuse_scores, within_bands
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
     Derivative,
-    Differentiable,
     QuerySum,
     SigmoidPairs,
     pairs_of_queries,
@@ -52,6 +51,15 @@ def boxes_pay(levels: Levels, kind: int) -> NDArray[np.bool_]:
     return np.asarray(EXACT * boxed < pair * pairs_of_queries(levels) + ROW * rows)
 
 
+def sigmoid_sum(levels: Levels, family: Sigmoidal, pair_sum: str, eps: float) -> SigmoidSum:
+    """Return the sum of a sigmoidal loss, which may report the value of another one."""
+    reported = None
+    if family.value != family.slope:
+        of_value = "auto" if pair_sum == "beaulieu" else pair_sum
+        reported = SigmoidSum(levels, KINDS[family.value], of_value, eps)
+    return SigmoidSum(levels, KINDS[family.slope], pair_sum, eps, reported)
+
+
 class SigmoidSum(BoundSum):
     """The sum of a sigmoidal loss over the preferences of `Levels`.
 
@@ -59,12 +67,20 @@ class SigmoidSum(BoundSum):
     "beaulieu" (Beaulieu's series), or "auto": each query by boxes or by its pairs, whichever costs
     less. The pairs within bands of small levels, see `borders_of`, are always summed one by one. A
     row's gradient may be off by `eps` times the weight of its pairs. `error` is 0 if all queries
-    are summed pair by pair; the parts state their rounding. Costs O(rows) for queries by boxes, and
-    O(pairs) for others.
+    are summed pair by pair; the parts state their rounding. `reported` gives the value instead, in
+    Raykar's mixture. Costs O(rows) for queries by boxes, and O(pairs) for others.
     """
 
-    def __init__(self, levels: Levels, kind: int, pair_sum: str, eps: float) -> None:
+    def __init__(
+        self,
+        levels: Levels,
+        kind: int,
+        pair_sum: str,
+        eps: float,
+        reported: SigmoidSum | None = None,
+    ) -> None:
         self.levels, self.kind, self.eps, self.n_rows = levels, kind, eps, levels.n_rows
+        self._reported = reported
         self._by_series = pair_sum == "beaulieu"
         self._chosen = pairs_of_queries(levels) > 0
         if pair_sum in ("auto", "direct"):
@@ -86,12 +102,17 @@ class SigmoidSum(BoundSum):
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         gradient = np.zeros(scores.size)
-        return float(np.sum(self.costs(scores, gradient) * self.levels.pair_scale)), gradient
+        value = float(np.sum(self.costs(scores, gradient) * self.levels.pair_scale))
+        if self._reported is not None:
+            value = self._reported.at(scores).value
+        return value, gradient
 
     def sharpen(self) -> bool:
         """Divide eps by 100, down to 1e-13; False if that is impossible."""
         if self.error == 0.0 or self.eps <= LEAST_EPS:
             return False
+        if self._reported is not None:
+            self._reported.sharpen()
         self.eps = max(0.01 * self.eps, LEAST_EPS)
         self._bind_fast()
         return True
@@ -105,7 +126,10 @@ class SigmoidSum(BoundSum):
         For each row v of `vectors`; both (n_vectors, n_rows). Costs one gradient, and one more per
         vector.
         """
-        derivatives = self._derivatives(1, self._require_in_range(scores))
+        scores = as_scores(scores, self.n_rows)
+        if not self._in_range(scores):
+            refuse_scores(self.most)
+        derivatives = self._derivatives(1, scores)
         checked = np.reshape([as_scores(each, self.n_rows) for each in vectors], (-1, self.n_rows))
         result = np.zeros(checked.shape)
         for derivative in derivatives:
@@ -117,7 +141,7 @@ class SigmoidSum(BoundSum):
         return [part.derivative(order, scores) for part in parts]
 
     @functools.cached_property
-    def _second(self) -> list[Differentiable]:
+    def _second(self) -> list[Any]:
         """What adds up to the Hessian; it is made when it is first asked for.
 
         phi'' is even. So where no row has a weight and all levels are small, all pairs of a query's
@@ -152,13 +176,15 @@ class SigmoidSum(BoundSum):
             self._fast = [self._boxed(self.levels, self._borders)]
             self.error, self.most = self.eps * self.levels.total_weight, MOST
             if self._by_series:
-                from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+                from pairrank.pair_sums.papers.beaulieu import BeaulieuQueries
 
                 queries = self.levels, self._chosen, self._borders
                 self._fast = [BeaulieuQueries(*queries, self.eps, self._fast[0])]
+        if self._reported is not None:
+            self.error = max(self.error, self._reported.error)
 
     def _boxed(self, levels: Levels, borders: NDArray[np.int64]) -> QuerySum:
-        from pairrank.pair_sums.boxed_queries import BoxedQueries
+        from pairrank.pair_sums.boxes import BoxedQueries
 
         return BoxedQueries(levels, self._chosen, borders, self.kind, self.eps)
 
@@ -229,28 +255,3 @@ class SigmoidCurvature:
         for part in self.parts:
             part.diagonal(result)
         return result
-
-
-class MixedSum:
-    """Raykar's mixture: the value of one loss and the gradient of another."""
-
-    def __init__(self, reported: LikelihoodSum, followed: LikelihoodSum) -> None:
-        self.reported, self.followed = reported, followed
-
-    @property
-    def error(self) -> float:
-        """The larger of both errors."""
-        return max(self.reported.error, self.followed.error)
-
-    def at(self, scores: FloatArray) -> Evaluated:
-        """Return the value of the one and the rest of the other; two pair sums."""
-        value = self.reported.at(scores).value
-        return self.followed.at(scores)._replace(value=value, error=self.error)
-
-    def sharpen(self) -> bool:
-        """Sharpen both; False if neither can be sharpened."""
-        return any([part.sharpen() for part in (self.reported, self.followed)])
-
-    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Return the rows' shares of the gradient; see `LikelihoodSum`."""
-        return self.followed.influence(scores, vectors)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.compiled import sigmoid_pairs as kernels
+from pairrank.compiled import sigmoid as kernels
 from pairrank.compiled.sigmoid import LOGISTIC
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import pairs_by_query, query_of_groups
@@ -37,16 +37,12 @@ class Derivative(Protocol):
         ...
 
 
-class Differentiable(Protocol):
+class QuerySum(Protocol):
     """A part of a sum: some pairs by one algorithm; arrays are (n_rows,) in the user's order."""
 
     def derivative(self, order: int, scores: FloatArray) -> Derivative:
         """Return the derivatives of this order; the scores must not change."""
         ...
-
-
-class QuerySum(Differentiable, Protocol):
-    """A part of a sum with its value."""
 
     def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
         """Add to `gradient`; return the values of the queries without their scale."""
@@ -54,7 +50,7 @@ class QuerySum(Differentiable, Protocol):
 
 
 class Placed(NamedTuple):
-    """The scores by place; see `pairrank.compiled.sigmoid_pairs`."""
+    """The scores by place; see `pairrank.compiled.sigmoid`."""
 
     scores: FloatArray
     exponentials: FloatArray
@@ -129,7 +125,7 @@ class SigmoidPairs:
         s, a, near = placed
         laid, own, others = np.zeros((3, self._size))
         if v is not None:
-            self._gather(v, laid)
+            laid[: self._row_of.size] = v[self._row_of]
         alone = 0.0 if v is not None else 1.0
         sign = -1.0 if order == 2 and v is not None else 1.0
 
@@ -148,19 +144,13 @@ class SigmoidPairs:
     def _place(self, scores: FloatArray) -> Placed:
         s, a = np.zeros((2, self._size))
         near = np.zeros(len(self._ranges), dtype=bool)
-        self._gather(scores, s)
+        s[: self._row_of.size] = scores[self._row_of]
         if self._kind == LOGISTIC:
             threads.run(
                 lambda queries: kernels.exponentials(self._ranges[queries], s, a, near[queries]),
                 self._batches,
             )
         return Placed(s, a, near)
-
-    def _gather(self, values: FloatArray, out: FloatArray) -> None:
-        threads.run(
-            lambda queries: kernels.gather(self._ranges[queries], self._row_of, values, out),
-            self._batches,
-        )
 
     def _settle(
         self, queries: slice, sign: float, own: FloatArray, others: FloatArray, result: FloatArray
@@ -210,12 +200,6 @@ def batches(work: IntArray, size: int) -> list[slice]:
     ends = np.searchsorted(done, np.arange(0, done[-1], size) + size) + 1
     ends = np.unique(np.minimum(ends, work.size))
     return list(map(slice, [0, *ends[:-1].tolist()], ends.tolist()))
-
-
-def runs(starts: IntArray, sizes: IntArray) -> IntArray:
-    """Return the numbers of runs of successive ones, (sum of sizes,)."""
-    before = np.cumsum(sizes) - sizes
-    return np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
 
 
 def _tiles(levels: Levels, size: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.compiled.layout import scatter_add
-from pairrank.compiled.merges import find_merges, sums_over_merges, values_over_merges
-from pairrank.compiled.pair_runs import sums_over_runs
+from pairrank.compiled.merges import (
+    find_merges,
+    sums_over_merges,
+    sums_over_runs,
+    values_over_merges,
+)
 from pairrank.compiled.sorting import sort_segments
-from pairrank.pair_sums.bands import borders_of
+from pairrank.pair_sums._bound import Terms, borders_of
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_of_groups
 
@@ -31,8 +34,6 @@ rows of 400 levels; sorted: 86, 140 and 12; 23, 28 and 5; 81, 145 and 41.
 LEAF_ROWS = 128
 """Levels of fewer than half as many rows share a leaf of the tree, which is summed pair by pair."""
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
-
-Terms = tuple[tuple[float, int, float], ...]
 
 
 class Hinge(NamedTuple):
@@ -75,7 +76,7 @@ class SortedPlan(NamedTuple):
     segments: IntArray
     """Ranges of places of the layout to sort separately, (n_segments, 2)."""
     runs: IntArray
-    """Runs of groups that are summed pair by pair, (n_runs, 5); see `compiled.pair_runs`."""
+    """Runs of groups that are summed pair by pair, (n_runs, 5); see `compiled.merges`."""
     edges: IntArray
     """The edges (low group, high group) that runs refer to."""
     merges: IntArray
@@ -190,7 +191,7 @@ class SortedState:
                 sums[1] *= 2.0 if hinge.squared else 1.0
                 total += sums[1]
                 value += cost
-            scatter_add(total, state.part.levels.row_of, gradient)
+            gradient[state.part.levels.row_of] += total
             return value
 
         return float(sum(threads.run(add, self._parts)))
@@ -208,8 +209,8 @@ class SortedState:
             for hinge in self.hinges:
                 c = 2.0 * hinge.factor
                 _, sums = state.sums(hinge, c, laid[0], laid[-1], counted=True)
-                scatter_add(sums[0], rows, result[0])
-                scatter_add(sums[1], rows, result[-1])
+                result[0][rows] += sums[0]
+                result[-1][rows] += sums[1]
 
         threads.run(add, self._parts)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +43,7 @@ class Subject(NamedTuple):
 
     def scores(self) -> FloatArray:
         """Return the score of each row, (n_rows,)."""
-        with _unnamed():
+        with validation.names_matched():
             return np.asarray(self.ranker.predict(self.X), dtype=np.float64)
 
 
@@ -61,7 +59,7 @@ def subject_of(model: Any, X: Any) -> Subject:
         *transformers, (_, ranker) = model.steps
         check_is_fitted(model)
         if transformers:
-            with _unnamed():
+            with validation.names_matched():
                 X = model[:-1].transform(X)
             if hasattr(model, "feature_names_in_") and hasattr(model[:-1], "get_feature_names_out"):
                 names = [str(name) for name in model[:-1].get_feature_names_out()]
@@ -77,7 +75,7 @@ def subject_of(model: Any, X: Any) -> Subject:
             f"the {type(model).__name__} has {len(model.coef_)} targets, but a report is about one "
             "score: fit it with a single column of y"
         )
-    with _unnamed():
+    with validation.names_matched():
         missing = get_tags(model).input_tags.allow_nan
         X = validation.check_features(model, X, reset=False, missing=missing)
     return Subject(getattr(model, "best_estimator_", model), X, names or feature_names(model))
@@ -87,11 +85,3 @@ def judged_rows(y: Any, n_rows: int, given: Mapping[str, Any]) -> tuple[Any, dic
     """Return checked labels, or Pairs, and the checked queries and weights that are given."""
     labels = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
     return labels, validation.check_aligned(rows_given(given, "")[0], n_rows)
-
-
-@contextmanager
-def _unnamed() -> Iterator[None]:
-    """Silence the warning about rows without names, whose columns were matched before."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X (does not have|has) .*feature names")
-        yield

@@ -6,18 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from pairrank import threads
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences.roles import Roles
 
-FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
-ROWS_A_BLOCK = 1 << 17
-"""Threads share the rows in blocks of so many."""
-_ROWS_PER_KEY = 4
-"""A block has at least so many rows per key, so that its counts cost less than its rows."""
-_NO_ORDER = np.empty(0, dtype=np.int32)
 _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""
 
@@ -60,35 +55,19 @@ def _hashed_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def counting_order(
-    keys: NDArray[np.int32],
-    n_keys: int,
-    order: NDArray[np.int32] = _NO_ORDER,
+    keys: NDArray[np.int32], n_keys: int, order: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the stable order of rows by key, and where each key's rows begin in it.
 
-    `keys` (m,) is by row; `order` (m,) is the initial order, or empty. The starts have shape
-    (n_keys + 1,). Costs O(m + n_keys). Each block of rows knows its places in advance from the
-    counts of the blocks before it.
+    `keys` (m,) is by row; `order` (m,) is the initial order. The starts have shape (n_keys + 1,).
+    Costs O(m + n_keys): it is the transposition of a sparse matrix with one entry per row.
     """
-    from pairrank.compiled.layout import place_by_key
-
-    blocks = threads.blocks(keys.size, max(ROWS_A_BLOCK, _ROWS_PER_KEY * n_keys))
-
-    def count(rows: slice) -> NDArray[np.intp]:
-        return np.bincount(keys[order[rows]] if order.size else keys[rows], minlength=n_keys)
-
-    found = threads.run(count, blocks)
-    counts = np.array(found, dtype=np.int64).reshape(len(blocks), n_keys)
-    starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
-    next_places = np.cumsum(counts, axis=0) - counts + starts[:-1]
-    result = np.empty(keys.size, np.int32)
-
-    def place(block: int) -> None:
-        rows = blocks[block]
-        place_by_key(keys, order, rows.start, rows.stop, next_places[block], result)
-
-    threads.run(place, range(len(blocks)))
-    return result, starts
+    if order is not None:
+        keys = keys[order]
+    rows, shape = np.arange(keys.size + 1, dtype=np.int32), (keys.size, max(n_keys, 1))
+    by_key = sparse.csr_array((np.empty(keys.size, dtype=bool), keys, rows), shape=shape).tocsc()
+    places = by_key.indices if order is None else order[by_key.indices]
+    return places, by_key.indptr[: n_keys + 1].astype(np.int64)
 
 
 def groups_of(
@@ -106,17 +85,6 @@ def groups_of(
     starts = np.flatnonzero(changes)
     query_group = np.searchsorted(query[starts], np.arange(n_queries + 1))
     return np.append(starts, order.size), level[starts], query_group.astype(np.int64)
-
-
-def scattered(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
-    """Return an array with values[..., k] at [..., places[k]]; the places are a permutation."""
-    result = np.empty_like(values)
-
-    def write(rows: slice) -> None:
-        result[..., places[rows]] = values[..., rows]
-
-    threads.run(write, threads.blocks(places.size, ROWS_A_BLOCK))
-    return result
 
 
 def count_pairs(
@@ -166,7 +134,7 @@ def totals_around(
 
     Costs O(groups). Nothing is subtracted, so a heavy group costs the others no digits.
     """
-    from pairrank.compiled.running_sums import running_sums
+    from pairrank.compiled.layout import running_sums
 
     query = query_of_groups(query_group)
     upto, onward = (np.empty(totals.size + query_group.size - 1) for _ in range(2))

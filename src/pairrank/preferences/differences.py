@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import no_pairs, query_codes
 
-FloatArray = NDArray[np.float64]
 _FAR = 1e4
 """A mean is subtracted twice where its square is this many times the mean square of the result.
 
@@ -140,7 +140,7 @@ class Differences:
         Where means are far larger than the result, their rounding is subtracted as well; otherwise
         the offset of the features would multiply it.
         """
-        from pairrank.compiled.differences import centre_by_query
+        from pairrank.compiled.layout import centre_by_query
 
         query_of = self.query_of
         if query_of is None:

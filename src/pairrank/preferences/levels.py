@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank import threads
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
@@ -26,10 +26,7 @@ from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 from pairrank.preferences.pairs import Pairs
 from pairrank.preferences.roles import Roles, weights_of_rows
 
-FloatArray = NDArray[np.float64]
 _PAIRS_PER_EDGE = 16
-_ROWS_A_BLOCK = 1 << 17
-"""Threads share the rows in blocks of so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +201,8 @@ class Levels:
         """Return one value per row of the layout in the user's order; dropped rows get 0."""
         if self.in_order:
             return values
-        from pairrank.compiled.layout import scatter
-
         result = np.zeros(self.n_rows)
-        threads.run(
-            lambda rows: scatter(values[rows], self.row_of[rows], result),
-            threads.blocks(self.row_of.size, _ROWS_A_BLOCK),
-        )
+        result[self.row_of] = values
         return result
 
     def parts(self, n_rows: int) -> list[Levels]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._arrays import refuse_hidden
+from pairrank._arrays import is_hashable, is_missing, refuse_hidden
 from pairrank.exceptions import PairrankError
 
 
@@ -125,19 +125,10 @@ def _as_label(end: Any, edge: Any, known: dict[Any, Hashable]) -> Hashable:
         return known[end]
     except (KeyError, TypeError):
         label = end.item() if getattr(end, "ndim", None) == 0 else end
-    if not _is_label(label):
+    if not is_hashable(label) or is_missing(label):
         raise PairrankError(
             f"the edge {edge!r} of the order graph ends in {label!r}, which is not a label: give "
             "numbers or text, as in y"
         )
     known[label] = label
     return label
-
-
-def _is_label(label: Any) -> bool:
-    """Whether a value can be a label: it can be hashed and equals itself."""
-    try:
-        hash(label)
-        return bool(label == label)
-    except TypeError:
-        return False

@@ -14,7 +14,6 @@ from pairrank._arrays import as_array, as_float_array, plain, refuse_hidden, sho
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
-FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int32]
 _NO_COLUMN = (str, bytes, Mapping, Set)
 
@@ -72,27 +71,6 @@ def as_index(values: ArrayLike, name: str) -> NDArray[Any]:
     if index.size and not whole:
         raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
     return index.astype(np.int64)
-
-
-def as_groups(values: Any, size: int) -> NDArray[Any]:
-    """Return one identifier per comparison, of any hashable kind."""
-    groups = validation.check_identifiers(values, "groups")
-    if groups.size != size:
-        raise PairrankError(f"groups has {groups.size} entries, but there are {size} pairs")
-    return groups
-
-
-def as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | None:
-    """Return one finite number per comparison, (n_pairs,), or None."""
-    if values is None:
-        return None
-    numbers = as_float_array(values, name)
-    if numbers.shape != (size,):
-        raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
-    if not np.isfinite(numbers).all():
-        at = int((~np.isfinite(numbers)).argmax())
-        raise PairrankError(f"{name}[{at}] = {numbers[at]} is not finite")
-    return numbers
 
 
 def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:

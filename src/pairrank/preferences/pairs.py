@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import query_codes, scale_to
 from pairrank.preferences.pair_inputs import (
-    as_groups,
-    as_numbers,
     check_queries,
     checked_rows,
     pair_codes,
 )
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
-FloatArray = NDArray[np.float64]
 _LARGEST_PRODUCT = 1e200
 _MOST_COUNTED = 2.0**53
 _OPTIONAL = ("weight", "magnitude", "groups", "comparison")
@@ -84,11 +82,15 @@ class Pairs:
         n_rows: int | None = None,
     ) -> None:
         self.i, self.j, self.n_rows = checked_rows(i, j, n_rows)
-        self.weight = as_numbers(weight, "weight", self.i.size)
-        self.magnitude = as_numbers(magnitude, "magnitude", self.i.size)
+        self.weight, self.magnitude = (
+            None if each is None else validation.check_numbers(each, name, self.i.size)
+            for each, name in ((weight, "weight"), (magnitude, "magnitude"))
+        )
         if self.weight is not None:
             validation.check_weight_range(self.weight, "weight")
-        self.groups = None if groups is None else as_groups(groups, self.i.size)
+        self.groups = groups
+        if groups is not None:
+            self.groups = validation.check_identifiers(groups, "groups", self.i.size)
         self.comparison: NDArray[np.int64] | None = None
         self.pair_scale = 1.0
         self.row_weight = float(self.n_rows)

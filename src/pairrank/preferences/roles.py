@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-
-FloatArray = NDArray[np.float64]
 
 ROLES = ("winner_weight", "loser_weight")
 _RANKERS = (

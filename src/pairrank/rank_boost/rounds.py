@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pairrank import threads
 from pairrank._protocols import FloatArray, Status
 from pairrank.compiled.weak_rankings import best_of_features
-from pairrank.pair_sums.separable import SeparableCurvature, SeparableSum
+from pairrank.pair_sums.separable import SeparableCurvature
 from pairrank.preferences import Pairs, Preferences
 from pairrank.rank_boost.binning import Codes
 from pairrank.rank_boost.rankings import WeakRanking
@@ -41,10 +41,7 @@ class Booster:
     """
 
     def __init__(self, codes: Codes, preferences: Preferences, rate: float = 1.0) -> None:
-        self._codes, self._rate = codes, rate
-        self._pairs: Any = preferences
-        if not isinstance(preferences, Pairs):
-            self._pairs = SeparableSum(preferences, 1.0)
+        self._codes, self._rate, self._pairs = codes, rate, preferences
         self._move(np.zeros(codes.n_rows))
         self._first = self._total
         n_entries = max(1, codes.codes.size // max(1, codes.n_features))
@@ -70,8 +67,9 @@ class Booster:
 
     def _move(self, scores: FloatArray) -> None:
         """Weigh all pairs at new scores; `_potential` is the weight that a row wins by, net."""
-        of_pairs = _ComparisonWeights if isinstance(self._pairs, Pairs) else SeparableCurvature
-        self.scores, self._weights = scores, of_pairs(self._pairs, scores)
+        pairs = self._pairs
+        of_pairs: Any = _ComparisonWeights if isinstance(pairs, Pairs) else SeparableCurvature
+        self.scores, self._weights = scores, of_pairs(pairs, scores)
         self._total, gradient = self._weights.value_and_gradient()
         self._potential = -gradient
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.ratings.comparisons import Comparisons, check_comparisons
+from pairrank.ratings.comparisons import Comparisons, Margins, add_up, check_comparisons
 from pairrank.ratings.connections import (
     check_covariates,
     check_effects,
@@ -23,8 +23,7 @@ from pairrank.ratings.connections import (
     parts_of,
 )
 from pairrank.ratings.covariance import check_covariance, score_covariance
-from pairrank.ratings.likelihoods import LIKELIHOODS, Margins, Ties, add_up
-from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.likelihoods import LIKELIHOODS, LikelihoodObjective, Ties
 from pairrank.ratings.predictions import RatedItems
 from pairrank.ratings.ranking import Units, check_level, rank, units_of
 from pairrank.solvers.tron import Tron
@@ -237,9 +236,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
         return self
 
     def _check_parameters(self, groups: Any) -> None:
-        validation.check_choice(self.ties, "ties", tuple(LIKELIHOODS))
-        kinds = ("auto", "hessian", "robust", "clusters", "dyadic", None)
-        validation.check_choice(self.covariance, "covariance", kinds)
+        validation.check_choices(self)
         validation.check_number(self.alpha, "alpha", inclusive=True)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", integer=True)

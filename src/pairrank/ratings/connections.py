@@ -13,8 +13,8 @@ from scipy.sparse.linalg import cg
 from pairrank._arrays import shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.ratings.likelihoods import LOSS, TIE, WIN, Margins
-from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.comparisons import LOSS, TIE, WIN, Margins
+from pairrank.ratings.likelihoods import LikelihoodObjective
 
 _PARTS_SHOWN, _NAMES_SHOWN = 6, 4
 _OWN = 1e-8
@@ -137,19 +137,12 @@ def _information(objective: LikelihoodObjective, w: FloatArray) -> tuple[FloatAr
 
     The latter is Schur's complement, by conjugate gradients with the items' part.
     """
-    n_items, width = objective.margins.n_items, objective.width
-    bent = objective.curvature(w).of_margins
-    diagonal = sparse.dia_array((bent[None], [0]), shape=(bent.size,) * 2)
-    design = objective.design.tocsc()
-    items, covariates = design[:, :n_items], design[:, n_items:width]
-    own = (covariates.T @ (diagonal @ covariates)).toarray()
-    across = (items.T @ (diagonal @ covariates)).toarray()
-    block = items.T @ (diagonal @ items)
-    block = block + sparse.dia_array((objective.ridge[None, :n_items], [0]), shape=block.shape)
-    jacobi = sparse.dia_array(
-        (1.0 / np.maximum(block.diagonal(), np.finfo(float).tiny)[None], [0]), shape=block.shape
-    )
-    solved = [
-        cg(block, column, rtol=1e-10, maxiter=10 * n_items, M=jacobi)[0] for column in across.T
-    ]
+    n_items = objective.margins.n_items
+    bent = sparse.diags_array(objective.curvature(w).of_margins)
+    gram = (objective.design.T @ (bent @ objective.design)).tocsr()
+    own, across = gram[n_items:, n_items:].toarray(), gram[:n_items, n_items:].toarray()
+    block = gram[:n_items, :n_items] + sparse.diags_array(objective.ridge[:n_items])
+    jacobi = sparse.diags_array(1.0 / np.maximum(block.diagonal(), np.finfo(float).tiny))
+    steps = 10 * n_items
+    solved = [cg(block, column, rtol=1e-10, maxiter=steps, M=jacobi)[0] for column in across.T]
     return own, own - across.T @ np.array(solved).T

@@ -11,8 +11,7 @@ from scipy import sparse
 from pairrank._protocols import FloatArray
 from pairrank.estimators.covariance import inverse_hessian, sandwich, scatter_of_totals
 from pairrank.exceptions import PairrankError
-from pairrank.ratings.likelihoods import Slopes
-from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.likelihoods import LikelihoodObjective, Slopes
 
 MOST_ITEMS = 10_000
 """A covariance of this many scores takes 800 MB."""

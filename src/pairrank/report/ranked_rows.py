@@ -88,6 +88,7 @@ class Queries(NamedTuple):
     """The rows of each query: `order[start[q]:start[q + 1]]` are those of query q."""
 
     names: NDArray[Any]
+    query_of: NDArray[Any]
     order: NDArray[np.int64]
     start: NDArray[np.int64]
 
@@ -96,21 +97,15 @@ class Queries(NamedTuple):
         """The number of rows of each query."""
         return np.diff(self.start)
 
-    @property
-    def query_of(self) -> NDArray[np.int64]:
-        """The query of each row."""
-        codes = np.empty(self.order.size, dtype=np.int64)
-        codes[self.order] = np.repeat(np.arange(self.sizes.size), self.sizes)
-        return codes
-
 
 def queries_of(qid: NDArray[Any] | None, n_rows: int) -> Queries:
     """Return the rows of each query; without `qid` there is one query."""
     if qid is None:
-        return Queries(np.array(["all rows"]), np.arange(n_rows), np.array([0, n_rows]))
+        rows, ends = np.arange(n_rows), np.array([0, n_rows])
+        return Queries(np.array(["all rows"]), np.zeros(n_rows, dtype=np.int32), rows, ends)
     names, codes = query_codes(qid)
     start = np.append(0, np.cumsum(np.bincount(codes, minlength=names.size)))
-    return Queries(names, np.argsort(codes, kind="stable"), start)
+    return Queries(names, codes, np.argsort(codes, kind="stable"), start)
 
 
 def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list[str]:

@@ -73,7 +73,8 @@ class _Run(Descent):
                 return None
             self._restart()
             if fresh and not self.sharpen():
-                return self._final_status()
+                finite = np.isfinite(self.value) and np.isfinite(self.gradient).all()
+                return self.stuck if finite else Status.OVERFLOW
 
     def _descent_direction(self) -> FloatArray:
         """Return the conjugate direction if it descends, else the scaled gradient's."""
@@ -150,10 +151,6 @@ class _Run(Descent):
 
     def _restart(self) -> None:
         self.direction, self.since_restart = None, 0
-
-    def _final_status(self) -> Status:
-        finite = np.isfinite(self.value) and np.isfinite(self.gradient).all()
-        return self.stuck if finite else Status.OVERFLOW
 
     def _scaled(self, gradient: FloatArray) -> FloatArray:
         return gradient if self.inverse is None else self.inverse.matvec(gradient)

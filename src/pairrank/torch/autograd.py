@@ -36,7 +36,7 @@ def phi(family: LossFamily, d: Tensor, order: int) -> Tensor:
         terms = [c * _power((m - d).clamp(min=0.0), p, order) for m, p, c in family.terms]
         return torch.stack(terms).sum(dim=0)
     if isinstance(family, Exponential):
-        return (-family.rate) ** order * torch.exp(-family.rate * d)
+        return (-1.0) ** order * torch.exp(-d)
     assert isinstance(family, Squares | Tubes)
     if isinstance(family, Squares):
         return (d * d, 2.0 * d, torch.full_like(d, 2.0))[order]

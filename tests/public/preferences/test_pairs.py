@@ -66,8 +66,8 @@ def test_indexing_that_makes_no_sense_is_refused(pairs, key, message):
         (dict(i=[0], j=[1], n_rows=0), r"i\[0\] = 0 is not a row: n_rows is 0"),
         (dict(i=[0.5], j=[1]), "whole numbers"),
         (dict(i=[0], j=[1], weight=[-1]), "negative"),
-        (dict(i=[0], j=[1], weight=[np.nan]), "not finite"),
-        (dict(i=[0], j=[1], magnitude=[1, 2]), "there are 1 pairs"),
+        (dict(i=[0], j=[1], weight=[np.nan]), "weight contains NaN in row 0"),
+        (dict(i=[0], j=[1], magnitude=[1, 2]), "magnitude has 2 entries for 1 rows"),
         (dict(i=[[0]], j=[[1]]), "one dimension"),
         (dict(i=[], j=[], n_rows=-3), r"n_rows must be at least 0 \(got -3\)"),
         (dict(i=[0], j=[1], n_rows=7.9), r"n_rows must be a whole number \(got 7.9\)"),
@@ -157,7 +157,7 @@ def test_groups_are_kept_through_indexing_binding_and_selection():
     assert bound.groups.tolist() == ["a", "b", "a", "b"]
     assert bound.comparison.tolist() == [0, 1, 2, 1]
     assert pairs.preferred().groups.tolist() == groups
-    for wrong, message in ((["a"], "groups has 1 entries, but there are 4"), ("aaaa", "groups")):
+    for wrong, message in ((["a"], "groups has 1 entries for 4 rows"), ("aaaa", "groups")):
         with pytest.raises(PairrankError, match=message):
             Pairs(pairs.i, pairs.j, groups=wrong)
     with pytest.raises(PairrankError, match="missing"):

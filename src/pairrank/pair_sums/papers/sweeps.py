@@ -7,8 +7,9 @@ import numpy as np
 from pairrank._protocols import FloatArray
 from pairrank.compiled.sorting import sort_segments
 from pairrank.compiled.sweeps import sums_by_sweeps
+from pairrank.pair_sums._bound import Terms
 from pairrank.pair_sums.piecewise import PiecewiseSum
-from pairrank.pair_sums.sorted import Hinge, Part, PartState, SortedSum, Terms
+from pairrank.pair_sums.sorted import Hinge, Part, PartState, SortedSum
 from pairrank.preferences import Levels
 
 
