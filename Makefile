@@ -60,7 +60,7 @@ test-wheel: $(VENV)/installed-dev
 	@rm -rf dist $(WHEEL)
 	@$(BIN)/python -m build --outdir dist
 	@$(BIN)/python -m venv $(WHEEL)
-	@$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	@$(WHEEL)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check dist/*.whl
 	@$(WHEEL)/bin/python -I tests/try_wheel.py
 
 planted: $(EXTRAS)/installed
@@ -106,37 +106,37 @@ $(BIN)/python:
 
 $(VENV)/installed-core: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e .
 	@touch $@
 
 $(VENV)/installed-reproduction: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank, matplotlib and scikit-survival into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[reproduction]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[reproduction]'
 	@touch $@ $(VENV)/installed-core
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank and its development tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/installed-core
 
 $(LOWEST)/installed: pyproject.toml tests/lowest.py | $(BIN)/python
 	@echo "make: installing the lowest declared versions into $(LOWEST)"
 	@$(BIN)/python -m venv --clear $(LOWEST)
 	@$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
-	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	@$(LOWEST)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
 	    -c $(LOWEST)/constraints.txt -e '.[test]'
 	@touch $@
 
 $(EXTRAS)/installed: pyproject.toml tests/extras.txt | $(BIN)/python
 	@echo "make: installing pairrank and the large optional libraries into $(EXTRAS)"
 	@$(BIN)/python -m venv --clear $(EXTRAS)
-	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/extras.txt
-	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	@$(EXTRAS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r tests/extras.txt
+	@$(EXTRAS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
 	    -c tests/extras.txt -e '.[test,onnx,torch,lightgbm,dask]'
 	@touch $@
 
 $(DOCS)/installed: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank and Sphinx into $(DOCS)"
 	@$(BIN)/python -m venv --clear $(DOCS)
-	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@$(DOCS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[docs]'
 	@touch $@

@@ -31,6 +31,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the folder
 if os.environ.get("PAIRRANK_DATA"):
     os.environ["PAIRRANK_DATA"] = os.path.abspath(os.environ["PAIRRANK_DATA"])
 
+# Threads of OpenMP that wait in a loop take the time of the other workers.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # nohup and shells in the background have their children ignore these signals, and so would the
 # commands that tests start. A handler is not inherited: commands begin with the system's default.
 for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGHUP")):

@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 
 def settings() -> dict[str, Setting]:
-    """Return all settings by name."""
+    """Return all settings by name; a processor has its BLAS kernels and numpy's instructions."""
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     wide = [name for name in dispatched if "512" in name or name == "X86_V4"]
     has_avx2 = any(__cpu_features__.get(name) for name in ("AVX2", "X86_V3"))
@@ -48,15 +48,18 @@ def settings() -> dict[str, Setting]:
         for library in threadpool_info()
         if library["internal_api"] == "openblas"
     }
-    others = {core: bool(chosen - {core}) for core in ("Prescott", "Haswell")}
+
+    def processor(core: str, without: list[str], runs_here: bool = True) -> Setting:
+        environment = {
+            "OPENBLAS_CORETYPE": core,
+            "NPY_DISABLE_CPU_FEATURES": " ".join(without),
+        }
+        return Setting(environment, runs_here and bool(without or chosen - {core}))
+
     return {
         "plain": Setting({}),
-        "Prescott": Setting({"OPENBLAS_CORETYPE": "Prescott"}, others["Prescott"]),
-        "Haswell": Setting({"OPENBLAS_CORETYPE": "Haswell"}, others["Haswell"] and has_avx2),
-        "numpy-without-avx512": Setting({"NPY_DISABLE_CPU_FEATURES": " ".join(wide)}, bool(wide)),
-        "numpy-baseline": Setting(
-            {"NPY_DISABLE_CPU_FEATURES": " ".join(dispatched)}, bool(dispatched)
-        ),
+        "Prescott": processor("Prescott", dispatched),
+        "Haswell": processor("Haswell", wide, has_avx2),
         "numba-generic": Setting({"NUMBA_CPU_NAME": "generic"}, new_cache=True),
         "threads-1": Setting(dict.fromkeys(THREADS, "1")),
         "threads-2": Setting(dict.fromkeys(THREADS, "2")),

@@ -44,6 +44,7 @@ def test_unknown_settings_are_refused(capsys):
 def test_a_setting_that_changes_nothing_is_not_run(kernels, monkeypatch, capsys):
     libraries = [{"internal_api": "openblas", "architecture": name} for name in kernels]
     monkeypatch.setattr(portable, "threadpool_info", lambda: libraries)
+    monkeypatch.setattr(portable, "__cpu_features__", {})
     monkeypatch.setattr(subprocess, "run", None)
     assert portable.settings()["Prescott"].is_other == bool(kernels)
     assert portable.main(["Haswell"]) == 0

@@ -13,7 +13,7 @@ from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 
 pytestmark = pytest.mark.numeric
 
-DRAWS = 60
+DRAWS = 30
 
 
 def true_corollary(C, kappa, M, m, n, delta):
