@@ -203,7 +203,8 @@ class Derivatives:
       cost c of a difference at equal scores.
 
     The full Hessian is at most twice its diagonal, because it is the Laplacian of the graph of
-    pairs: a step with a learning rate up to 1 does not raise the quadratic model. Gradient and Hessian are multiplied by the same number, so that the sum of h at equal scores is
+    pairs: a step with a learning rate up to 1 does not raise the quadratic model. Gradient and
+    Hessian are multiplied by the same number, so that the sum of h at equal scores is
     `row_weight`, the total weight of the rows of queries with a pair: h is 1 per row in the mean.
     """
 

@@ -38,7 +38,8 @@ def own_arrays(qid: Any, **weights: Any) -> dict[str, Any]:
     Queries become numbers.
     """
     found = {name: check_numbers(each, name) for name, each in weights.items() if each is not None}
-    return found if qid is None else {"qid": query_codes(check_query_ids(qid))[1], **found}
+    queries = check_query_ids(qid)
+    return found if queries is None else {"qid": query_codes(queries)[1], **found}
 
 
 def is_data(value: Any) -> bool:

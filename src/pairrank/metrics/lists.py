@@ -301,6 +301,6 @@ def rank_biased_precision(
         raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
     with np.errstate(under="ignore"):
         return mean_of_lists(
-            lambda lists: lists.sums((1 - persistence) * persistence ** np.arange(lists.cutoff)),
+            lambda lists: lists.sums((1 - persistence) * persistence ** np.arange(float(lists.cutoff))),
             y_true, scores, k, relevant_from, **how,
         )  # fmt: skip

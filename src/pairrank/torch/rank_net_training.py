@@ -49,6 +49,7 @@ Epochs = Iterator[Iterator[Batch]]
 
 def whole(preferences: Levels | Pairs) -> Batch:
     """Return every preference as one batch, with the rows that are kept."""
+    among: Levels | Pairs
     if isinstance(preferences, Pairs):
         rows, among = renumbered(preferences)
     else:
@@ -75,8 +76,10 @@ def shuffled(
         places = ranges(start[drawn], start[drawn + 1])
         return preferences.row_of[places], restricted(preferences, places)
 
-    is_pairs = isinstance(preferences, Pairs)
-    count = preferences.n_pairs if is_pairs else preferences.n_queries
+    if isinstance(preferences, Pairs):
+        count = preferences.n_pairs
+    else:
+        count = preferences.n_queries
     parts = max(1, round(count / batch_size))
     while True:
         drawn = np.array_split(generator.permutation(count), parts)
