@@ -299,8 +299,9 @@ def rank_biased_precision(
     check_number(persistence, "persistence")
     if persistence >= 1:
         raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
-    with np.errstate(under="ignore"):
-        return mean_of_lists(
-            lambda lists: lists.sums((1 - persistence) * persistence ** np.arange(float(lists.cutoff))),
-            y_true, scores, k, relevant_from, **how,
-        )  # fmt: skip
+
+    def value(lists: Lists) -> FloatArray:
+        with np.errstate(under="ignore"):
+            return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))
+
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)

@@ -76,10 +76,7 @@ def shuffled(
         places = ranges(start[drawn], start[drawn + 1])
         return preferences.row_of[places], restricted(preferences, places)
 
-    if isinstance(preferences, Pairs):
-        count = preferences.n_pairs
-    else:
-        count = preferences.n_queries
+    count = preferences.n_pairs if isinstance(preferences, Pairs) else preferences.n_queries
     parts = max(1, round(count / batch_size))
     while True:
         drawn = np.array_split(generator.permutation(count), parts)
