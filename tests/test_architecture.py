@@ -57,7 +57,7 @@ LIBRARIES: dict[str, set[str]] = {
     "jinja2": {"report", "comparison"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "joblib": {"comparison", "threads"},
+    "joblib": {"boosting", "comparison", "threads"},
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},

@@ -68,7 +68,7 @@ def test_the_batches_of_an_epoch_add_up_to_every_pair(problem):
         wanted = bind(Logistic(), levels, pair_sum="direct").at(scores).value
         assert summed(whole(levels), scores) == pytest.approx(wanted, rel=1e-12)
         generator = np.random.default_rng(1)
-        epochs = shuffled(levels, problem.graph, 3, generator)
+        epochs = shuffled(levels, 3, generator)
         for _ in range(2):
             batches = list(next(epochs))
             factors = {batch.factor for batch in batches}
@@ -79,7 +79,7 @@ def test_the_batches_of_an_epoch_add_up_to_every_pair(problem):
 
 def test_batches_are_whole_queries_in_another_order_each_epoch(rows):
     _, y, qid = rows
-    epochs = shuffled(Levels.build(y, qid), "full", 7, np.random.default_rng(0))
+    epochs = shuffled(Levels.build(y, qid), 7, np.random.default_rng(0))
     orders = []
     for _ in range(2):
         queries = [np.unique(qid[batch.rows]) for batch in next(epochs)]
@@ -96,7 +96,7 @@ def test_comparisons_are_batches_of_their_own():
     wanted = bind(Logistic(), pairs).at(scores).value
     assert summed(whole(pairs), scores) == pytest.approx(wanted)
     assert whole(pairs).rows.size == 40
-    batches = list(next(shuffled(pairs, "full", 6, rng)))
+    batches = list(next(shuffled(pairs, 6, rng)))
     assert [batch.preferences.n_pairs for batch in batches] == [7, 7, 6]
     assert sum(summed(batch, scores) for batch in batches) / 3 == pytest.approx(wanted)
 

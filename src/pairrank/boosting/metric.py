@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairrank._protocols import FloatArray
-from pairrank.boosting.rows import BoostedRows, OwnArrays, is_data, scores_of
+from pairrank.boosting.rows import boosted_rows, is_data, is_matrix, own_arrays
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._names import Metric, metric_named
 
@@ -72,7 +71,9 @@ class RankingMetric:
         **options: Any,
     ) -> None:
         self.name, self.metric = str(name), _with_options(name, options)
-        self.own = OwnArrays.of(qid, sample_weight, winner_weight, loser_weight)
+        self.own = own_arrays(
+            qid, sample_weight=sample_weight, winner_weight=winner_weight, loser_weight=loser_weight
+        )
         inverted = self.metric.greater_is_better and not self.name.startswith(_MAXIMISED)
         self.sign = -1.0 if inverted else 1.0
         self.__name__ = ("neg_" if inverted else "") + self.name.replace(":", ",")
@@ -103,42 +104,31 @@ class RankingMetric:
             (name, value, greater_is_better) for LightGBM, whose estimators pass four arguments;
             (name, value) for `xgboost.train`; the value for XGBoost's estimators.
         """
-        if not is_data(y_pred):
-            rows = BoostedRows.of_arrays(y_true, sample_weight, None if group is _ABSENT else group)
-            value = self._value(y_pred, rows)
-            return self.sign * value if group is _ABSENT else self._for_lightgbm(value)
-        value = self._value(y_true, BoostedRows.of_data(y_pred))
-        if hasattr(y_pred, "num_row"):
+        value = self._value(y_true, y_pred, sample_weight, None if group is _ABSENT else group)
+        if is_data(y_pred) and is_matrix(y_pred):
             return self.__name__, self.sign * value
-        return self._for_lightgbm(value)
-
-    def __repr__(self) -> str:
-        given = [name for name, value in self.own._asdict().items() if value is not None]
-        return f"RankingMetric({self.name!r}{''.join(f', {name}=...' for name in given)})"
-
-    def _for_lightgbm(self, value: float) -> tuple[str, float, bool]:
+        if group is _ABSENT and not is_data(y_pred):
+            return self.sign * value
         return self.name, value, self.metric.greater_is_better
 
-    def _value(self, predictions: Any, rows: BoostedRows) -> float:
-        scores, given = scores_of(predictions, rows.labels.size), self.own.with_rows(rows)
-        taken = self.metric.rows_of(given)
-        taken |= self._of_queries(rows.query_weight_by_row, given["sample_weight"])
-        value = float(self.metric.function(rows.labels, scores, **taken, **self.metric.options))
+    def __repr__(self) -> str:
+        return f"RankingMetric({self.name!r}{''.join(f', {name}=...' for name in self.own)})"
+
+    def _value(self, y_true: Any, y_pred: Any, sample_weight: Any, group: Any) -> float:
+        rows, metric = boosted_rows(self.own, y_true, y_pred, sample_weight, group), self.metric
+        taken = metric.rows_of(rows.given)
+        if rows.query_weight is not None and metric.judges in ("lists", "gains"):
+            taken["sample_weight"] = rows.query_weight
+        elif rows.query_weight is not None:  # a pair weighs the product of its rows' weights
+            each, weight = np.sqrt(rows.query_weight), rows.given["sample_weight"]
+            taken["sample_weight"] = each if weight is None else each * weight
+        value = float(metric.function(rows.labels, rows.scores, **taken, **metric.options))
         if np.isnan(value):
             raise NoPairsError(
-                f"the metric {self.name!r} has no value on an evaluation set of {scores.size} "
+                f"the metric {self.name!r} has no value on an evaluation set of {rows.scores.size} "
                 "rows: add queries with rows of different labels, or choose another metric"
             )
         return value
-
-    def _of_queries(self, by_row: FloatArray | None, weight: Any) -> dict[str, Any]:
-        """Return the weights that follow from those of queries, so that pairs weigh linearly."""
-        if by_row is None:
-            return {}
-        if self.metric.judges in ("lists", "gains"):
-            return {"sample_weight": by_row}
-        each = np.sqrt(by_row)
-        return {"sample_weight": each if weight is None else each * weight}
 
 
 def _with_options(name: Any, options: dict[str, Any]) -> Metric:

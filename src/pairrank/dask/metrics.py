@@ -22,8 +22,8 @@ from pairrank.metrics import _tallies
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
 from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
-from pairrank.metrics._lists import check_relevant_from
 from pairrank.metrics._tallies import Tally
+from pairrank.metrics.lists import check_relevant_from
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
 from pairrank.preferences._codes import query_codes

@@ -138,19 +138,28 @@ class Judged(NamedTuple):
         return dict(zip(names, (self.weight, self.winner, self.loser), strict=True))
 
     @property
+    def kept(self) -> NDArray[np.intp]:
+        """The rows of positive weight."""
+        every = np.arange(self.scores.size)
+        return every if self.weight is None else every[self.weight > 0]
+
+    @property
     def identifiers(self) -> NDArray[Any] | None:
         """The queries with a row of positive weight, in the order in which `Levels` has them."""
-        if self.qid is None:
-            return None
-        return query_codes(self.qid if self.weight is None else self.qid[self.weight > 0])[0]
+        return None if self.qid is None else query_codes(self.qid[self.kept])[0]
+
+    @property
+    def n_queries(self) -> int:
+        """The number of identifiers; 1 without qid."""
+        identifiers = self.identifiers
+        return 1 if identifiers is None else identifiers.size
 
     @property
     def query_of(self) -> NDArray[np.int32]:
         """The place of each row's query among the identifiers, (n_rows,); 0 for weight 0."""
         result = np.zeros(self.scores.size, dtype=np.int32)
         if self.qid is not None:
-            kept = slice(None) if self.weight is None else np.flatnonzero(self.weight > 0)
-            result[kept] = query_codes(self.qid[kept])[1]
+            result[self.kept] = query_codes(self.qid[self.kept])[1]
         return result
 
 
@@ -225,39 +234,37 @@ class ByQuery(NamedTuple):
 
 def by_query(judged: Judged) -> ByQuery:
     """Order the rows by query, stably; O(m), or O(m log m) where identifiers are unordered."""
-    kept = np.arange(judged.scores.size)
-    if judged.weight is not None:
-        kept = np.flatnonzero(judged.weight > 0)
+    kept, identifiers = judged.kept, None
     if judged.qid is None:
-        stops = [0, kept.size] if kept.size else [0]
-        return ByQuery(kept, np.array(stops, dtype=np.int64), None)
+        return ByQuery(kept, np.array([0, kept.size][: 1 + bool(kept.size)], dtype=np.int64), None)
     identifiers, codes = query_codes(judged.qid[kept])
     order, starts = counting_order(codes, identifiers.size)
     return ByQuery(kept[order], starts, identifiers)
 
 
+def ratios(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return part/whole, NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+
+
 def mean_over_queries(
     identifiers: NDArray[Any] | None,
     values: FloatArray,
-    counted: NDArray[np.bool_],
     *,
     per_query: bool,
     nothing: str,
     weights: FloatArray | None = None,
 ) -> Any:
-    """Return the mean value of the queries that count, or {query: value} with `per_query`.
+    """Return the mean value of the queries, or {query: value} with `per_query`.
 
-    Without qid the one query is called None. If no query counts, warn with the reason `nothing` and
-    return NaN.
+    Queries of the value NaN do not count. Without qid the one query is called None. If no query
+    counts, warn with the reason `nothing` and return NaN.
     """
+    counted = np.flatnonzero(~np.isnan(values))
     if per_query:
-        names = [None] * values.size if identifiers is None else identifiers.tolist()
-        return {
-            name: value
-            for name, value, inside in zip(names, values.tolist(), counted.tolist(), strict=True)
-            if inside
-        }
-    if not counted.any():
+        names = np.array([None]) if identifiers is None else identifiers
+        return dict(zip(names[counted].tolist(), values[counted].tolist(), strict=True))
+    if not counted.size:
         warnings.warn(f"{nothing}, so the metric is NaN", NoPairsWarning, stacklevel=3)
         return float("nan")
     return float(np.average(values[counted], weights=None if weights is None else weights[counted]))

@@ -20,14 +20,19 @@ from pairrank.metrics.differences import (
     tube_cost,
 )
 from pairrank.metrics.gains import expected_reciprocal_rank, mean_ndcg, ndcg_score
-from pairrank.metrics.likelihood import pairwise_log_loss
-from pairrank.metrics.pairwise import auc_score, kendall_tau, pairwise_accuracy, wmw_score
-from pairrank.metrics.relevance import (
+from pairrank.metrics.lists import (
     mean_average_precision,
     mean_reciprocal_rank,
     precision_at_k,
     rank_biased_precision,
     recall_at_k,
+)
+from pairrank.metrics.pairwise import (
+    auc_score,
+    kendall_tau,
+    pairwise_accuracy,
+    pairwise_log_loss,
+    wmw_score,
 )
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES

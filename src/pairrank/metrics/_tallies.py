@@ -9,8 +9,8 @@ import numpy as np
 
 from pairrank.exceptions import NoPairsWarning
 from pairrank.metrics._inputs import RowArguments, check_preferences, check_rows
-from pairrank.metrics._lists import is_relevant
 from pairrank.metrics.gains import ndcg_score
+from pairrank.metrics.lists import is_relevant
 from pairrank.metrics.pairwise import right_and_total
 from pairrank.preferences._codes import query_codes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -31,7 +30,8 @@ average : {"pairs", "queries"}
     The mean over the ordered pairs of all queries, or of the queries' means.
 """)
 _DESCRIBED["Returns"] = """float or dict
-    A number >= 0, 0 is best; infinite where differences beyond 1e150 are squared."""
+    The mean over all ordered pairs of rows of a query, i = j included: at least 0, which is best;
+    infinite where differences beyond 1e150 are squared."""
 
 
 class MeanArguments(RowArguments, total=False):
@@ -65,9 +65,10 @@ def _mean_cost(
         labels = judged.labels[order].astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             values = cost(labels, judged.scores[order], shares, starts)
+        values = np.where(np.isnan(values), np.inf, values)
     scaled = np.ldexp(totals, -np.frexp(totals.max(initial=0.0))[1])
     return mean_over_queries(
-        identifiers, values, np.ones(values.size, dtype=bool), per_query=per_query,
+        identifiers, values, per_query=per_query,
         weights=scaled**2 if average == "pairs" else None, nothing="there is no row",
     )  # fmt: skip
 
@@ -79,8 +80,7 @@ _mean_metric = metric(_DESCRIBED, like=_mean_cost)
 def msd(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> Any:
     """Return the mean squared difference between score differences and label differences.
 
-    The mean of ((s_j - s_i) - (y_j - y_i))^2 over all ordered pairs of rows of a query, i = j
-    included: twice the variance of the residuals s - y.
+    The mean of ((s_j - s_i) - (y_j - y_i))^2: twice the variance of the residuals s - y.
 
     References
     ----------
@@ -98,8 +98,7 @@ def msd(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> A
 def m1d(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> Any:
     """Return the mean absolute difference between score differences and label differences.
 
-    The mean of abs((s_j - s_i) - (y_j - y_i)) over all ordered pairs of rows of a query, i = j
-    included.
+    The mean of abs((s_j - s_i) - (y_j - y_i)): `tube_cost` with epsilon 0.
 
     References
     ----------
@@ -124,9 +123,7 @@ def tube_cost(
 ) -> Any:
     r"""Return the mean error of score differences beyond epsilon, c_SVR.
 
-    .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n,
-
-    the mean over all ordered pairs of rows of a query, i = j included.
+    .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n.
 
     References
     ----------
@@ -139,7 +136,14 @@ def tube_cost(
     """
     check_number(epsilon, "epsilon", inclusive=True)
     check_power(n)
-    cost = partial(_beyond_tube, epsilon=float(epsilon), squared=n == 2)
+
+    def cost(labels: FloatArray, own: FloatArray, shares: FloatArray, starts: Starts) -> FloatArray:
+        from pairrank.compiled.costs import tube_costs
+        from pairrank.compiled.sorting import sorted_segments
+
+        values, places = sorted_segments(_residuals(labels, own, starts), starts)
+        return tube_costs(values, shares[places], starts, float(epsilon), n == 2)
+
     return _mean_cost(cost, y_true, scores, **how)
 
 
@@ -153,14 +157,13 @@ def hinge_rank_cost(
 ) -> Any:
     r"""Return the mean score difference of misranked pairs, c_HR.
 
-    .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
+    .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0.
 
-    the mean over all ordered pairs of rows of a query, i = j included. It is on the scale of the
-    scores, and 0 also where all scores are equal.
+    It is on the scale of the scores, and 0 also where all scores are equal.
 
     Notes
     -----
-    Costs O(m log m) for m rows. As a loss it is the hinge of margin 0, whose regularised minimum is
+    As a loss it is the hinge of margin 0, whose regularised minimum is
     w = 0.
 
     References
@@ -172,9 +175,7 @@ def hinge_rank_cost(
     >>> hinge_rank_cost([1, 2, 4], [3.0, 2.0, 2.5])
     0.3333333333333333
     """
-    check_power(n)
-    cost = partial(_misranked, magnitude=False, squared=n == 2)
-    return _mean_cost(cost, y_true, scores, **how)
+    return _mean_cost(_of_misranked(n, magnitude=False), y_true, scores, **how)
 
 
 @_mean_metric
@@ -188,13 +189,11 @@ def hinge_magnitude_cost(
     r"""Return the mean error of the score differences of misranked pairs, c_HMP.
 
     .. math:: c(i, j) = |(s_j - s_i) - (y_j - y_i)|^n
-        \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
-
-    the mean over all ordered pairs of rows of a query, i = j included.
+        \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0.
 
     Notes
     -----
-    Costs O(m log m) for m rows. The paper calls it convex in the scores, but where tied scores
+    The paper calls it convex in the scores, but where tied scores
     become misranked it jumps from 0 to the labels' difference to the power n. It is therefore a
     metric here, not a loss.
 
@@ -207,9 +206,7 @@ def hinge_magnitude_cost(
     >>> hinge_magnitude_cost([1, 2, 4], [3.0, 2.0, 2.5])
     1.2222222222222223
     """
-    check_power(n)
-    cost = partial(_misranked, magnitude=True, squared=n == 2)
-    return _mean_cost(cost, y_true, scores, **how)
+    return _mean_cost(_of_misranked(n, magnitude=True), y_true, scores, **how)
 
 
 def _residuals(labels: FloatArray, scores: FloatArray, starts: Starts) -> FloatArray:
@@ -243,37 +240,16 @@ def _squares(
     return 2.0 * np.add.reduceat(shares * centred * centred, starts[:-1])
 
 
-def _misranked(
-    labels: FloatArray,
-    scores: FloatArray,
-    shares: FloatArray,
-    starts: Starts,
-    *,
-    squared: bool,
-    magnitude: bool,
-) -> FloatArray:
-    """Return the mean cost of misranked pairs over the ordered pairs of each query."""
-    from pairrank.compiled.costs import misranked_costs
+def _of_misranked(n: int, *, magnitude: bool) -> CostOfQueries:
+    """Return the cost of misranked pairs, with the difference of labels where `magnitude`."""
+    check_power(n)
 
-    query = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    order = np.lexsort((scores, labels, query))
-    costs = misranked_costs(scores[order], labels[order], shares[order], starts, magnitude, squared)
-    return np.where(np.isnan(costs), np.inf, costs)
+    def cost(labels: FloatArray, own: FloatArray, shares: FloatArray, starts: Starts) -> FloatArray:
+        from pairrank.compiled.costs import misranked_costs
 
+        query = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        order = np.lexsort((own, labels, query))
+        parts = (own[order], labels[order], shares[order])
+        return misranked_costs(*parts, starts, magnitude, n == 2)
 
-def _beyond_tube(
-    labels: FloatArray,
-    scores: FloatArray,
-    shares: FloatArray,
-    starts: Starts,
-    *,
-    epsilon: float,
-    squared: bool,
-) -> FloatArray:
-    """Return the mean cost beyond the tube over the ordered pairs of each query."""
-    from pairrank.compiled.costs import tube_costs
-    from pairrank.compiled.sorting import sorted_segments
-
-    values, places = sorted_segments(_residuals(labels, scores, starts), starts)
-    costs = tube_costs(values, shares[places], starts, epsilon, squared)
-    return np.where(np.isnan(costs), np.inf, costs)
+    return cost

@@ -12,7 +12,7 @@ from pairrank._docstrings import described_by, entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._lists import ListArguments, Lists, gain_metric, mean_of_lists
+from pairrank.metrics.lists import ListArguments, Lists, gain_metric, mean_of_lists
 
 Discount = Literal["standard", "letor"]
 Gain = Literal["exponential", "linear"]

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_identifiers
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import Judged
+from pairrank.metrics._inputs import Judged, ratios
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import Roles
+from pairrank.preferences.sampling import restricted
 
 MOST_GROUPS = 1000
 """The arrays of this many groups take 16 MB."""
@@ -54,9 +55,7 @@ def accuracy_of_groups(
     else:
         counts = _of_levels(preferences, judged.scores, codes, names.size)
     total = counts.sum(axis=-1)
-    right = counts[..., 0] + tie_share * counts[..., 1]
-    accuracy = np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0)
-    return GroupAccuracy(names, accuracy, total)
+    return GroupAccuracy(names, ratios(counts[..., 0] + tie_share * counts[..., 1], total), total)
 
 
 def _ordered(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -89,7 +88,6 @@ def _of_levels(
 ) -> FloatArray:
     """Return the same of labelled rows: masks of two groups are their weights by role."""
     codes = codes[levels.row_of]
-    sides = [np.ones(codes.size, np.int64) if side is None else side for side in levels.sides]
     ends = np.cumsum(np.bincount(codes, minlength=n_groups))[:-1]
     places_of = np.split(np.argsort(codes, kind="stable"), ends)
     counts = np.zeros((n_groups, n_groups, 3))
@@ -97,27 +95,10 @@ def _of_levels(
         for b in range(n_groups):
             both = places_of[a] if a == b else np.concatenate((places_of[a], places_of[b]))
             both = np.sort(both, kind="stable")
-            winner, loser = (side[both] for side in sides)
-            masked: Any = Roles(winner * (codes[both] == a), loser * (codes[both] == b))
-            some = replace(_part_of(levels, both), roles=masked)
-            counts[a, b] = some.concordance(scores).sum(axis=0)
+            part = restricted(levels, both)
+            sides = (np.ones(both.size, np.int64) if each is None else each for each in part.sides)
+            masks = (codes[both] == group for group in (a, b))
+            roles: Any = Roles(*(side * mask for side, mask in zip(sides, masks, strict=True)))
+            found = replace(part, roles=roles).concordance(scores[levels.row_of[both]])
+            counts[a, b] = found.sum(axis=0)
     return counts
-
-
-def _part_of(levels: Levels, places: NDArray[np.int64]) -> Levels:
-    """Return levels with some of their rows, without the groups of rows that become empty.
-
-    The edges are those between the groups of all rows, so a chain skips no level.
-    """
-    group = np.searchsorted(levels.group_start, places, side="right") - 1
-    sizes = np.bincount(group, minlength=levels.group_level.size)
-    kept = sizes > 0
-    number = np.append(0, np.cumsum(kept))
-    edges = levels.edges
-    return replace(
-        levels,
-        row_of=levels.row_of[places],
-        group_start=np.append(0, np.cumsum(sizes[kept])),
-        query_group=number[levels.query_group],
-        edges=None if edges is None else number[edges[kept[edges].all(axis=1)]],
-    )

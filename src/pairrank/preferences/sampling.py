@@ -39,7 +39,7 @@ def draw_sample(
         places = _whole_queries(levels, n_rows, generator)
     else:
         places, factor = _rows_by_group(levels, n_rows, generator)
-    return levels.row_of[places], _restricted(levels, places, factor)
+    return levels.row_of[places], _standing_for(levels, restricted(levels, places, factor))
 
 
 def _whole_queries(
@@ -92,10 +92,10 @@ def ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.in
     return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
 
 
-def _restricted(
-    levels: Levels, places: NDArray[np.int64], factor: NDArray[np.float64] | None
+def restricted(
+    levels: Levels, places: NDArray[Any], factor: NDArray[np.float64] | None = None
 ) -> Levels:
-    """Return the preferences among some places of the layout, renumbered in layout order."""
+    """Return the preferences among ascending places of the layout, renumbered in layout order."""
     bounds = np.searchsorted(places, levels.group_start)
     present = np.flatnonzero(np.diff(bounds))
     query_group = np.searchsorted(present, levels.query_group)
@@ -111,7 +111,7 @@ def _restricted(
     weight, scale = None if levels.weight is None else levels.weight[places], levels.pair_scale
     if factor is not None:
         weight = factor if weight is None else weight * factor
-    sample = replace(
+    return _counted(
         levels,
         n_rows=places.size,
         row_of=np.arange(places.size, dtype=np.int32),
@@ -124,7 +124,6 @@ def _restricted(
         roles=None if levels.roles is None else levels.roles.at(places, factor),
         pair_scale=scale if np.ndim(scale) == 0 else np.asarray(scale)[queries],
     )
-    return _standing_for(levels, sample)
 
 
 def _sample_pairs(
@@ -133,13 +132,20 @@ def _sample_pairs(
     drawn = np.arange(pairs.n_pairs)
     if n_rows < pairs.n_pairs:
         drawn = np.sort(generator.integers(0, pairs.n_pairs, n_rows))
+    rows, sample = renumbered(pairs, drawn)
+    sample.pair_scale = pairs.total_weight / sample.pair_weight
+    return rows, sample
+
+
+def renumbered(pairs: Pairs, drawn: Any = slice(None)) -> tuple[NDArray[np.int32], Pairs]:
+    """Return the rows of some comparisons, and these comparisons among them."""
     rows, places = np.unique(np.append(pairs.i[drawn], pairs.j[drawn]), return_inverse=True)
     i, j = places.astype(np.int32).reshape(2, -1)
     weight = None if pairs.weight is None else pairs.weight[drawn]
     magnitude = None if pairs.magnitude is None else pairs.magnitude[drawn]
-    sample = Pairs(i, j, weight, magnitude, n_rows=rows.size)
-    sample.pair_scale = pairs.total_weight / sample.pair_weight
-    return rows, sample
+    among = Pairs(i, j, weight, magnitude, n_rows=rows.size)
+    among.pair_scale = pairs.pair_scale
+    return rows, among
 
 
 def merge_levels(levels: Levels, n_bands: int) -> Levels:
@@ -153,7 +159,7 @@ def merge_levels(levels: Levels, n_bands: int) -> Levels:
     starts_query = np.zeros(band.size, dtype=bool)
     starts_query[levels.query_group[:-1]] = True
     first = np.flatnonzero(starts_query | (np.diff(band, prepend=-1) != 0))
-    merged = replace(
+    merged = _counted(
         levels,
         group_start=np.append(levels.group_start[first], levels.row_of.size),
         group_level=band[first],
@@ -162,14 +168,20 @@ def merge_levels(levels: Levels, n_bands: int) -> Levels:
     return _standing_for(levels, merged)
 
 
-def _standing_for(levels: Levels, other: Levels) -> Levels:
-    """Count the other's pairs, and scale them to the total weight of all pairs."""
+def _counted(levels: Levels, **parts: Any) -> Levels:
+    """Return levels with other parts, their pairs counted."""
+    made = replace(levels, **parts)
     n_pairs, query_pair_weight = count_pairs(
-        other.group_start, other.query_group, other.edges, other.weight, other.roles
+        made.group_start, made.query_group, made.edges, made.weight, made.roles
     )
-    left = float(np.sum(other.pair_scale * query_pair_weight))
+    return replace(made, n_pairs=n_pairs, query_pair_weight=query_pair_weight)
+
+
+def _standing_for(levels: Levels, other: Levels) -> Levels:
+    """Scale the other's pairs to the total weight of all pairs."""
+    left = other.total_weight
     scale = other.pair_scale * (levels.total_weight / left) if left > 0 else other.pair_scale
-    return replace(other, n_pairs=n_pairs, query_pair_weight=query_pair_weight, pair_scale=scale)
+    return replace(other, pair_scale=scale)
 
 
 IntArray = NDArray[np.int64]

@@ -178,12 +178,11 @@ class NetworkRanker(SolvedRanker):
             inputs, loss = as_input(features, device), as_loss(self.loss)
             cost = Cost(network, inputs, loss, preferences, penalty=float(self.alpha), eps=eps)
             with self._limits(cost, seed):
-                epochs = self._epochs(cost, preferences, seed)
                 training = Training(
-                    cost, float(self.tol), int(self.max_iter), callback, by_batches=bool(epochs)
-                )
-                solver, learning_rate = self._chosen_solver, float(self.learning_rate)
-                solution = training.run(start, solver, learning_rate, epochs)
+                    cost, self._epochs(cost, seed), tol=float(self.tol),
+                    max_iter=int(self.max_iter), callback=callback,
+                )  # fmt: skip
+                solution = training.run(start, self._chosen_solver, float(self.learning_rate))
             self.network_ = network.to("cpu")
             if solution.status is Status.MAX_ITER and self._chosen_solver != "lbfgs":
                 return solution._replace(status=Status.FINISHED)
@@ -208,14 +207,14 @@ class NetworkRanker(SolvedRanker):
             return 2 * (self.batch_size or cost.n_rows)
         return cost.n_rows * int(self.batch_size) // preferences.n_queries
 
-    def _epochs(self, cost: Cost, preferences: Preferences, seed: Any) -> Epochs | None:
+    def _epochs(self, cost: Cost, seed: Any) -> Epochs | None:
         """Return the batches of each epoch; None: every step has all pairs."""
-        generator = np.random.default_rng(seed)
+        generator, preferences = np.random.default_rng(seed), cost.preferences
         if self.pairs == "sampled":
             return sampled(preferences, int(self.batch_size or _SAMPLED), cost.n_rows, generator)
         if self.batch_size is None:
             return None
-        return shuffled(preferences, self.graph, int(self.batch_size), generator)
+        return shuffled(preferences, int(self.batch_size), generator)
 
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         status = super()._keep(solutions, watches, n_targets)

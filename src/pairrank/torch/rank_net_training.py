@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +13,11 @@ from scipy import optimize
 from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Status, Step
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank._protocols import Callback, FloatArray, PairLoss, PairSum, Solution, Status, Step
+from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
-from pairrank.preferences import Graph, Levels, PairIndex, Pairs
+from pairrank.preferences import Levels, PairIndex, Pairs
+from pairrank.preferences.sampling import ranges, renumbered, restricted
 from pairrank.torch.rank_net_networks import (
     is_penalised,
     load_state,
@@ -51,34 +49,38 @@ Epochs = Iterator[Iterator[Batch]]
 
 def whole(preferences: Levels | Pairs) -> Batch:
     """Return every preference as one batch, with the rows that are kept."""
+    among: Levels | Pairs
     if isinstance(preferences, Pairs):
-        batch = _of_comparisons(preferences, slice(None))
-        is_complete = batch.preferences.n_rows == preferences.n_rows
-        return batch._replace(rows=None) if is_complete else batch
-    n_kept = preferences.row_of.size
-    if n_kept == preferences.n_rows:
+        rows, among = renumbered(preferences)
+    else:
+        rows = preferences.row_of
+        among = restricted(preferences, np.arange(rows.size))
+    if rows.size == preferences.n_rows:
         return Batch(None, preferences, 1.0)
-    order = np.arange(n_kept, dtype=np.int32)
-    among = replace(preferences, n_rows=n_kept, row_of=order, in_order=True)
-    return Batch(preferences.row_of, among, 1.0)
+    return Batch(rows, among, 1.0)
 
 
 def shuffled(
-    preferences: Levels | Pairs, graph: Graph, batch_size: int, generator: np.random.Generator
+    preferences: Levels | Pairs, batch_size: int, generator: np.random.Generator
 ) -> Epochs:
     """Yield the batches of each epoch: whole queries, of Pairs comparisons, in random order.
 
     The sums of an epoch's batches, times their factors, add up to as many sums over all pairs as
     there are batches.
     """
-    if isinstance(preferences, Pairs):
-        count, cut = preferences.n_pairs, partial(_of_comparisons, preferences)
-    else:
-        count, cut = preferences.n_queries, partial(_of_queries, preferences, graph)
+
+    def cut(drawn: NDArray[np.int64]) -> tuple[NDArray[np.int32], Levels | Pairs]:
+        if isinstance(preferences, Pairs):
+            return renumbered(preferences, drawn)
+        drawn, start = np.sort(drawn), preferences.query_start
+        places = ranges(start[drawn], start[drawn + 1])
+        return preferences.row_of[places], restricted(preferences, places)
+
+    count = preferences.n_pairs if isinstance(preferences, Pairs) else preferences.n_queries
     parts = max(1, round(count / batch_size))
     while True:
-        order = np.array_split(generator.permutation(count), parts)
-        yield (cut(part)._replace(factor=float(parts)) for part in order)
+        drawn = np.array_split(generator.permutation(count), parts)
+        yield (Batch(*cut(each), float(parts)) for each in drawn)
 
 
 def sampled(
@@ -88,68 +90,20 @@ def sampled(
 
     Pairs are drawn in proportion to their weight, so that each drawn one counts alike.
     """
-    index = PairIndex(preferences)
-    n_steps = max(1, round(n_rows / batch_size))
-    scale = preferences.total_weight / batch_size
+    index, factor = PairIndex(preferences), preferences.total_weight / batch_size
     while True:
-        yield (
-            _renumbered(*index.draw(batch_size, generator))._replace(factor=scale)
-            for _ in range(n_steps)
+        drawn = (
+            Pairs(*index.draw(batch_size, generator))
+            for _ in range(round(n_rows / batch_size) or 1)
         )
-
-
-def _renumbered(
-    i: NDArray[Any], j: NDArray[Any], weight: FloatArray | None = None, scale: float = 1.0
-) -> Batch:
-    rows, places = np.unique(np.append(i, j), return_inverse=True)
-    i, j = places.astype(np.int32).reshape(2, -1)
-    pairs = Pairs(i, j, weight, n_rows=rows.size)
-    pairs.pair_scale = scale
-    return Batch(rows, pairs, 1.0)
-
-
-def _of_comparisons(pairs: Pairs, places: Any) -> Batch:
-    weight = None if pairs.weight is None else pairs.weight[places]
-    return _renumbered(pairs.i[places], pairs.j[places], weight, pairs.pair_scale)
-
-
-def _of_queries(levels: Levels, graph: Graph, queries: NDArray[Any]) -> Batch:
-    queries = np.sort(queries)
-    start = levels.query_start
-    places = np.concatenate([np.arange(start[q], start[q + 1]) for q in queries])
-    group = np.searchsorted(levels.group_start, places, side="right") - 1
-    wins, loses = (None if side is None else side[places] for side in levels.sides)
-    weights = {"sample_weight": wins}
-    if levels.roles is not None:
-        weights = {"winner_weight": wins, "loser_weight": loses}
-    with warnings.catch_warnings():  # a batch may lack labels that the graph names
-        warnings.simplefilter("ignore", PairrankWarning)
-        among = Levels.build(
-            levels.labels[levels.group_level[group]],
-            np.repeat(np.arange(queries.size), np.diff(start)[queries]),
-            graph=graph,
-            **weights,
-        )
-    scale = levels.pair_scale
-    scaled = replace(among, pair_scale=scale if np.ndim(scale) == 0 else np.asarray(scale)[queries])
-    return Batch(levels.row_of[places], scaled, 1.0)
+        yield (Batch(*renumbered(pairs), factor) for pairs in drawn)
 
 
 class Cost:
     """The objective of RankNet and its gradient: a pair sum plus penalty/2 times squared weights.
 
-    Parameters
-    ----------
-    network : nn.Module
-        What the gradient is left in.
-    inputs : Tensor or CSR matrix
-        The training rows as the network takes them.
-    loss : PairLoss
-    preferences : Levels or Pairs
-        Those of all rows.
-    penalty : float
-    eps : float
-        The error of the pair sum, as in `pairrank.pair_sums.bind`.
+    The gradient is left in the network. `inputs` are the training rows as the network takes them,
+    `eps` is the error of the pair sum, as in `pairrank.pair_sums.bind`.
     """
 
     def __init__(
@@ -168,18 +122,18 @@ class Cost:
         self.preferences = preferences
         self.total = preferences.total_weight
         self.whole = self._bound(whole(preferences))
-        self.n_rows = int(self.whole.inputs.shape[0])
+        self.n_rows = int(self.whole[0].shape[0])
 
     def value(self) -> float:
         """Return the objective over every pair, without a gradient."""
         self.network.eval()
         with torch.no_grad():
-            scores = scores_of(self.network, self.whole.inputs)
-        return float(self.whole.sum.at(as_floats(scores)).value) + self._penalty()
+            scores = as_floats(scores_of(self.network, self.whole[0]))
+        return float(self.whole[1].at(scores).value) + self._penalty()
 
     def value_and_gradient(self) -> tuple[float, FloatArray]:
         """Return the objective over every pair and its gradient by the trained parameters."""
-        value = self._backward(self.whole, 1.0)
+        value = self._backward(*self.whole, 1.0, self.penalty)
         gradient = parameters_to_vector([part.grad for part in self.trained])
         return value + self._penalty(), as_floats(gradient)
 
@@ -188,38 +142,32 @@ class Cost:
 
         So that a learning rate means the same for few and many rows.
         """
-        self._backward(self._bound(batch), batch.factor / self.total)
+        factor = batch.factor / self.total
+        self._backward(*self._bound(batch), factor, self.penalty / self.total)
 
-    def _bound(self, batch: Batch) -> _Bound:
+    def _bound(self, batch: Batch) -> tuple[Any, PairSum]:
+        """Return the inputs of a batch, and the pair sum of their scores."""
         rows = self.inputs if batch.rows is None else rows_of(self.inputs, batch.rows)
-        return _Bound(rows, bind(self.loss, batch.preferences, eps=self.eps))
+        return rows, bind(self.loss, batch.preferences, eps=self.eps)
 
-    def _backward(self, bound: _Bound, factor: float) -> float:
-        """Set the gradient of factor times the sum, and of the penalty in the same proportion."""
+    def _backward(self, inputs: Any, total: PairSum, factor: float, penalty: float) -> float:
+        """Set the gradient of factor times the sum, and of the penalty."""
         self.network.train()
         for part in self.trained:
             part.grad = None
-        scores = scores_of(self.network, bound.inputs)
-        found = bound.sum.at(as_floats(scores))
+        scores = scores_of(self.network, inputs)
+        found = total.at(as_floats(scores))
         scores.backward(torch.from_numpy(factor * found.gradient).to(scores))
-        share = self.penalty * (1.0 if bound is self.whole else 1.0 / self.total)
         for part in self.trained:
             if part.grad is None:
                 part.grad = torch.zeros_like(part)
             if is_penalised(part):
-                part.grad.add_(part.detach(), alpha=share)
+                part.grad.add_(part.detach(), alpha=penalty)
         return float(found.value)
 
     def _penalty(self) -> float:
         squares = (as_floats(part) ** 2 for part in self.trained if is_penalised(part))
         return 0.5 * self.penalty * float(sum(square.sum() for square in squares))
-
-
-class _Bound(NamedTuple):
-    """The rows of a batch and the pair sum of their scores."""
-
-    inputs: Any
-    sum: Any
 
 
 class Training:
@@ -229,19 +177,23 @@ class Training:
     """
 
     def __init__(
-        self, cost: Cost, tol: float, max_iter: int, callback: Callback | None, *, by_batches: bool
+        self,
+        cost: Cost,
+        epochs: Epochs | None,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None,
     ) -> None:
-        self.cost, self.network, self.callback = cost, cost.network, callback
-        self.tol, self.max_iter, self.by_batches = tol, max_iter, by_batches
+        self.cost, self.network, self.epochs = cost, cost.network, epochs
+        self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.history: list[Step] = []
         self.n_iter = self.n_evaluations = 0
         self.started = time.perf_counter()
         self.w = state_vector(self.network)
         self.value = self.norm = float("nan")
 
-    def run(
-        self, start: FloatArray | None, solver: str, learning_rate: float, epochs: Epochs | None
-    ) -> Solution:
+    def run(self, start: FloatArray | None, solver: str, learning_rate: float) -> Solution:
         """Train until a stop; after Ctrl-C the state after the last whole iteration is returned."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -250,15 +202,13 @@ class Training:
                 if start is not None:
                     load_state(self.network, start)
                     self._measure()
-                if not np.isfinite(self.value):
-                    status: Status | None = Status.OVERFLOW
-                else:
-                    status = self._stopped()
+                status = self._stopped() if np.isfinite(self.value) else Status.OVERFLOW
                 if status is None and solver == "lbfgs":
                     status = self._by_lbfgs()
                 elif status is None:
-                    optimizer = _OPTIMIZERS[solver](self.cost.trained, lr=learning_rate)
-                    status = self._by_steps(optimizer, epochs)
+                    status = self._by_steps(
+                        _OPTIMIZERS[solver](self.cost.trained, lr=learning_rate)
+                    )
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         load_state(self.network, self.w)
@@ -271,7 +221,7 @@ class Training:
         The gradient over every pair, where it is needed, is left in the parameters.
         """
         self.n_evaluations += 1
-        if self.by_batches:
+        if self.epochs is not None:
             self.value = self.cost.value()
         else:
             self.value, gradient = self.cost.value_and_gradient()
@@ -291,16 +241,16 @@ class Training:
             return Status.CONVERGED
         return Status.MAX_ITER if self.n_iter >= self.max_iter else None
 
-    def _by_steps(self, optimizer: torch.optim.Optimizer, epochs: Epochs | None) -> Status:
+    def _by_steps(self, optimizer: torch.optim.Optimizer) -> Status:
         """Take a step per epoch along the gradient over every pair, or a step per batch."""
         status = None
         while status is None:
-            if epochs is None:
+            if self.epochs is None:
                 for part in self.cost.trained:
                     part.grad /= self.cost.total
                 optimizer.step()
             else:
-                for batch in next(epochs):
+                for batch in next(self.epochs):
                     if batch.preferences.n_pairs:
                         self.cost.estimate(batch)
                         optimizer.step()
@@ -319,20 +269,16 @@ class Training:
         stops: list[Status] = []
         like, total = self.cost.trained[0], self.cost.total
 
-        def set_parameters(x: FloatArray) -> None:
-            vector_to_parameters(torch.from_numpy(x.copy()).to(like), self.cost.trained)
-
         def value_and_gradient(x: FloatArray) -> tuple[float, FloatArray]:
-            set_parameters(x)
+            vector_to_parameters(torch.from_numpy(x.copy()).to(like), self.cost.trained)
             self.n_evaluations += 1
             value, gradient = self.cost.value_and_gradient()
             last[:] = value, float(np.linalg.norm(gradient)), x.copy()
             return value / total, gradient / total
 
         def iterated(intermediate_result: Any) -> None:
-            x = intermediate_result.x
-            if not np.array_equal(last[2], x):
-                value_and_gradient(x)
+            if not np.array_equal(last[2], intermediate_result.x):
+                value_and_gradient(intermediate_result.x)
             self.value, self.norm = last[:2]
             self.w = state_vector(self.network)
             self.n_iter += 1
@@ -345,11 +291,7 @@ class Training:
         last: list[Any] = [self.value, self.norm, x]
         limits = {"maxiter": self.max_iter + 1, "maxfun": _EVALUATIONS * (self.max_iter + 1)}
         optimize.minimize(
-            value_and_gradient,
-            x,
-            jac=True,
-            method="L-BFGS-B",
-            callback=iterated,
+            value_and_gradient, x, jac=True, method="L-BFGS-B", callback=iterated,
             options={"maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, **limits},
-        )
+        )  # fmt: skip
         return stops[0] if stops else Status.NO_PROGRESS

@@ -1,4 +1,4 @@
-"""Metrics that are means over queries of a value of each ranked list."""
+"""Metrics of ranked lists: the mean over queries; MAP, MRR, precision, recall, RBP."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ OF_LISTS["Returns"] = """float or dict
 OF_LISTS["Raises"] = """PairrankError
     If lengths differ, a value is not finite, weights vary within a query, or an option is out of
     range."""
+OF_LISTS["Notes"] = """Costs O(m log m) for m rows. Tied scores get the expected value over their
+orders."""
 OF_LISTS["References"] = "McSherry & Najork 2008 for tied scores."
 
 NO_NEGATIVE = (
@@ -55,8 +57,8 @@ class ListArguments(RowArguments, total=False):
 class Lists(NamedTuple):
     """The rows of each query, best first.
 
-    keys: negated scores, ascending within a query, (n_kept,); labels: (n_kept,); relevant: which
-    rows are; starts: where each query begins, (n_queries + 1,); longest: the rows of the longest
+    keys: negated scores, ascending within a query; labels; relevant: which rows are, (n_kept,)
+    each; starts: where each query begins, (n_queries + 1,); longest: the rows of the longest
     query; cutoff: the positions that count.
     """
 
@@ -100,15 +102,11 @@ def mean_of_lists(
         row = int((judged.labels < 0).argmax())
         raise PairrankError(f"y_true is {judged.labels[row]} in row {row}: {NO_NEGATIVE}")
     queries = by_query(judged)
-    weights = _query_weights(judged, queries)
     values = value(_best_first(judged, queries, k, relevant_from))
-    counted = np.ones(values.size, dtype=bool)
-    if empty == "skip":
-        counted = ~np.isnan(values)
-    else:
+    if empty != "skip":
         values[np.isnan(values)] = empty
     return mean_over_queries(
-        queries.identifiers, values, counted, per_query=per_query, weights=weights,
+        queries.identifiers, values, per_query=per_query, weights=_query_weights(judged, queries),
         nothing="no query has a relevant row",
     )  # fmt: skip
 
@@ -148,13 +146,11 @@ def _best_first(judged: Judged, rows: ByQuery, k: int | None, relevant_from: flo
     return Lists(keys, labels, is_relevant(labels, relevant_from), rows.starts, longest, cutoff)
 
 
-def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray:
+def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray | None:
     """Return the weight of each query; all its rows must have the same."""
     if judged.weight is None:
-        return np.ones(rows.starts.size - 1)
+        return None
     weight = judged.weight[rows.order]
-    if weight.size == 0:
-        return np.ones(0)
     first = weight[rows.starts[:-1]]
     differs = weight != np.repeat(first, np.diff(rows.starts))
     if differs.any():
@@ -164,3 +160,148 @@ def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray:
             "have another: a metric of ranked lists takes one weight per query"
         )
     return first
+
+
+@relevance_metric
+def mean_average_precision(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    **how: Unpack[ListArguments],
+) -> Any:
+    """Return the mean over queries of average precision, MAP.
+
+    A query's average precision is the sum of the precisions at the positions of its relevant rows
+    (those of the first k positions), divided by the number of all its relevant rows. Without qid
+    and ties in the scores it is the average precision of scikit-learn.
+
+    Examples
+    --------
+    >>> round(mean_average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1]), 4)
+    0.8333
+    """
+    from pairrank.compiled.ranked_lists import average_precisions
+
+    return mean_of_lists(
+        lambda lists: average_precisions(lists.keys, lists.relevant, lists.starts, lists.cutoff),
+        y_true, scores, k, relevant_from, **how,
+    )  # fmt: skip
+
+
+@relevance_metric
+def mean_reciprocal_rank(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    **how: Unpack[ListArguments],
+) -> Any:
+    """Return the mean over queries of 1/(position of the first relevant row), MRR.
+
+    It is 0 where no relevant row is among the first k.
+
+    Examples
+    --------
+    >>> mean_reciprocal_rank([0, 1, 1, 0], [4, 3, 2, 1])
+    0.5
+    >>> mean_reciprocal_rank([0, 1], [1, 1])  # the mean of 1 and 1/2
+    0.75
+    """
+    from pairrank.compiled.ranked_lists import reciprocal_ranks
+
+    return mean_of_lists(
+        lambda lists: reciprocal_ranks(lists.keys, lists.relevant, lists.starts, lists.cutoff),
+        y_true, scores, k, relevant_from, **how,
+    )  # fmt: skip
+
+
+@relevance_metric
+def precision_at_k(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int,
+    relevant_from: float | None = None,
+    **how: Unpack[ListArguments],
+) -> Any:
+    """Return the mean over queries of the share of relevant rows among the first k.
+
+    Their number is divided by k, also where a query has fewer rows.
+
+    Examples
+    --------
+    >>> precision_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
+    0.5
+    """
+    return mean_of_lists(
+        lambda lists: lists.sums(np.ones(lists.cutoff)) / float(k),
+        y_true, scores, k, relevant_from, **how,
+    )  # fmt: skip
+
+
+@relevance_metric
+def recall_at_k(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int,
+    relevant_from: float | None = None,
+    **how: Unpack[ListArguments],
+) -> Any:
+    """Return the mean over queries of the share of relevant rows that are among the first k.
+
+    Examples
+    --------
+    >>> recall_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=1)
+    0.5
+    """
+    return mean_of_lists(
+        lambda lists: lists.sums(np.ones(lists.cutoff)) / lists.sums(np.ones(lists.longest)),
+        y_true, scores, k, relevant_from, **how,
+    )  # fmt: skip
+
+
+@relevance_metric
+def rank_biased_precision(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    persistence: float = 0.8,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    **how: Unpack[ListArguments],
+) -> Any:
+    r"""Return the mean over queries of rank-biased precision, RBP.
+
+    .. math:: (1 - p) \sum_i r_i p^{i - 1},
+
+    where r_i is 1 if the row at position i <= k is relevant, else 0. It is the share of relevant
+    rows among those that a user sees who goes on to the next row with probability p. The best value
+    of a query is 1 - p^r for its r relevant rows.
+
+    Parameters
+    ----------
+    persistence : float
+        p, in (0, 1).
+
+    References
+    ----------
+    Moffat & Zobel 2008, "Rank-biased precision for measurement of retrieval effectiveness".
+
+    Examples
+    --------
+    >>> rank_biased_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], persistence=0.5)
+    0.625
+    """
+    check_number(persistence, "persistence")
+    if persistence >= 1:
+        raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
+
+    def value(lists: Lists) -> FloatArray:
+        with np.errstate(under="ignore"):
+            return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))
+
+    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)
