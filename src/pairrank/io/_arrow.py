@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,17 @@ from pairrank.io.rows import (
 
 _MAGIC = b"PAR1"
 REMEDY = "impute a value, drop the row, or drop the column"
+
+
+class Wanted(NamedTuple):
+    """The columns to read of a table with the columns `header`."""
+
+    header: Sequence[str]
+    numbers: Sequence[str]
+    texts: Sequence[str]
+    """Labels and identifiers, which may be text or numbers."""
+    has_header: bool = True
+    """Whether the first row of CSV names the columns."""
 
 
 class Table:
@@ -194,13 +205,11 @@ class ParquetData:
         """Return the columns that hold something, and neither numbers nor booleans."""
         return texts_among(self._schema, columns)
 
-    def table(
-        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
-    ) -> Table:
-        """Return the columns `numbers` and `texts`, of the file's own types."""
+    def table(self, wanted: Wanted) -> Table:
+        """Return the columns that are wanted, of the file's own types."""
         import pyarrow.parquet as pq
 
-        columns = list(dict.fromkeys([*texts, *numbers]))
+        columns = list(dict.fromkeys([*wanted.texts, *wanted.numbers]))
         with self._undamaged():
             found = pq.read_table(io.BytesIO(self.data), columns=columns)
         return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import Table
+from pairrank.io._arrow import Table, Wanted
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import reads
 from pairrank.io.rows import is_word, listed
@@ -91,7 +91,7 @@ def _read_table(source: Any) -> tuple[Table, list[str]]:
         )
     numbers = [column for column in header if column in _NUMBERS]
     texts = [column for column in header if column not in _NUMBERS]
-    return content.table(header, numbers, texts, skip=has_header), header
+    return content.table(Wanted(header, numbers, texts, has_header)), header
 
 
 def _refuse_faults(
@@ -200,7 +200,7 @@ def read_votes(
     texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
     numbers = [*covariates, *([] if weight is None else [weight])]
     _check_columns(name, header, [*texts, *numbers])
-    table = content.table(header, numbers, texts, skip=True)
+    table = content.table(Wanted(header, numbers, texts))
     if len(table) == 0:
         raise FileFormatError(f"{name}: no comparisons below the header")
     table.check_numbers(numbers, "weights and covariates")
