@@ -20,6 +20,7 @@ from pairrank._protocols import (
 )
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
+from pairrank.pair_sums.direct import runs_of
 from pairrank.preferences import Differences, Levels, Pairs
 from pairrank.torch.autograd import Evaluate, Evaluation, phi, sum_type
 
@@ -122,38 +123,24 @@ class _Runs(NamedTuple):
 
 
 def _runs_of(preferences: Levels | Pairs | Differences) -> _Runs:
-    if isinstance(preferences, Pairs):
-        return _runs_of_pairs(preferences)
     if isinstance(preferences, Differences):
         return _runs_of_differences(preferences)
-    return _runs_of_levels(preferences)
-
-
-def _runs_of_levels(levels: Levels) -> _Runs:
-    """Return a run per row, over all lower groups of its query; with edges one per row and edge."""
-    starts, n_places = levels.group_start, levels.row_of.size
-    query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
-    if levels.edges is None:
-        high = np.arange(query.size)
-        first, last = levels.query_group[query], high
+    if isinstance(preferences, Levels):
+        row_of, n_places = preferences.row_of, preferences.row_of.size
+        winner, start, count = runs_of(preferences)
+        wins, loses = (np.ones(n_places) if side is None else side for side in preferences.sides)
+        scale = np.broadcast_to(preferences.pair_scale, preferences.n_queries)
+        weight = (wins * np.repeat(scale, np.diff(preferences.query_start)))[winner]
+        shift = np.zeros(winner.size)
     else:
-        low, high = levels.edges.T
-        first, last = low, low + 1
-    sizes = starts[high + 1] - starts[high]
-    before = np.cumsum(sizes) - sizes
-    winner = np.arange(sizes.sum()) + np.repeat(starts[high] - before, sizes)
-    wins, loses = (np.ones(n_places) if side is None else side for side in levels.sides)
-    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[query][high]
-    return _Runs(
-        levels.row_of,
-        np.zeros(n_places),
-        loses,
-        winner,
-        np.repeat(starts[first], sizes),
-        np.repeat(starts[last] - starts[first], sizes),
-        np.repeat(scale, sizes) * wins[winner],
-        np.zeros(winner.size),
-    )
+        row_of, n_places = np.arange(preferences.n_rows, dtype=np.int32), preferences.n_rows
+        winner, start, loses = preferences.i, preferences.j, np.ones(n_places)
+        one = np.ones(winner.size)
+        weight, shift = (
+            one if each is None else each for each in (preferences.weight, preferences.magnitude)
+        )
+        count, weight = one.astype(int), preferences.pair_scale * weight
+    return _Runs(row_of, np.zeros(n_places), loses, winner, start, count, weight, shift)
 
 
 def _runs_of_differences(differences: Differences) -> _Runs:
@@ -165,32 +152,9 @@ def _runs_of_differences(differences: Differences) -> _Runs:
     query = query_of[order]
     weight = np.ones(n_rows) if differences.weight is None else differences.weight[order]
     scale = np.divide(0.5, query_weight, out=np.zeros(sizes.size), where=query_weight > 0.0)
-    return _Runs(
-        order,
-        differences.target[order],
-        weight,
-        np.arange(n_rows),
-        (np.cumsum(sizes) - sizes)[query],
-        sizes[query],
-        scale[query] * weight,
-        np.zeros(n_rows),
-    )
-
-
-def _runs_of_pairs(pairs: Pairs) -> _Runs:
-    """Return a run per comparison; losses of preferences do not look at its magnitude."""
-    weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
-    magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
-    return _Runs(
-        np.arange(pairs.n_rows),
-        np.zeros(pairs.n_rows),
-        np.ones(pairs.n_rows),
-        pairs.i,
-        pairs.j,
-        np.ones(pairs.n_pairs, int),
-        weight * pairs.pair_scale,
-        magnitude,
-    )
+    start, count = (np.cumsum(sizes) - sizes)[query], sizes[query]
+    runs = (np.arange(n_rows), start, count, scale[query] * weight, np.zeros(n_rows))
+    return _Runs(order, differences.target[order], weight, *runs)
 
 
 class _Tile(NamedTuple):
