@@ -21,7 +21,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.torch.sums import as_floats
 
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
-_SCORED_ROWS = 1 << 14
+SCORED_ROWS = 1 << 14
 """Rows are scored in blocks of so many where no gradient is needed."""
 
 
@@ -204,7 +204,7 @@ def _scores_of_sparse(network: Any, X: Any) -> Tensor:
 def scores_without_gradient(network: nn.Module, inputs: Any) -> FloatArray:
     """Return the score of each row in float64, block by block; the network is in use mode."""
     network.eval()
-    blocks = threads.blocks(inputs.shape[0], _SCORED_ROWS)
+    blocks = threads.blocks(inputs.shape[0], SCORED_ROWS)
     with torch.no_grad():
         parts = [as_floats(scores_of(network, inputs[rows])) for rows in blocks]
     return np.concatenate(parts)
