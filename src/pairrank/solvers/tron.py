@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, Status, StepLength
-from pairrank.solvers.descent import Descent, DescentSolver, Place
+from pairrank.solvers.descent import Descent, DescentSolver
 
 _REACH = 16.0
 """A step may meet the target from a gradient of at most so many times its norm."""
@@ -25,9 +25,9 @@ class Tron(DescentSolver):
     q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
     find s; they end at \|r\| <= cg_tol \|g\| in the norm of M^-1 or at the region's border
     (Steihaug 1983). A step is taken if it lowers f by 1e-4 of the predicted decrease (Eq. 36), and
-    Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the next step,
-    judged by the last one, would lower f by less than sqrt(tol) of it. Eq. 38 alone stops up to
-    20 % above the optimum where rows are nearly separable and the gradient at zero is large.
+    Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the model's
+    minimum is less than sqrt(tol) of f below it. Eq. 38 alone stops up to 20 % above the optimum
+    where rows are nearly separable and the gradient at zero is large.
 
     The Hessian may be approximate and a step may be multiplied (`step_length`), but the exact f
     decides on each step. Where the gradient falls too slowly or a step fails, the objective
@@ -60,8 +60,6 @@ class TronRun(Descent):
 
     rule: Tron
     radius = float("inf")
-    expected = 0.0
-    """About the decrease that the next step will bring."""
 
     def advance(self) -> Status | None:
         """Shrink the region until a step is taken; return a status if none is.
@@ -86,7 +84,7 @@ class TronRun(Descent):
             at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
             if decrease > _ETA_0 * found.decrease or (at_noise and trial.norm < self.norm):
                 slow = trial.norm > 0.5 * self.norm
-                self.accept(trial)
+                self.move(trial)
                 noisy = (at_noise and slow) or self.norm <= self.point.gradient_error
                 poor = slow or decrease < _ETA_1 * found.decrease
                 if not (noisy and self.sharpen()) and poor:
@@ -98,19 +96,12 @@ class TronRun(Descent):
             elif not self.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
-    def accept(self, trial: Place) -> None:
-        """Make a trial the current place, and predict the decrease that the next step brings.
-
-        The decrease of a Newton step is proportional to the square of the gradient's norm.
-        """
-        ratio = trial.norm / self.norm
-        self.expected = (self.value - trial.value) * ratio * ratio
-        self.move(trial)
-
     def _ended(self, target: float) -> Status | None:
-        """Return the status if the gradient is small and the value would hardly fall further."""
-        if self.expected > np.sqrt(self.tol) * abs(self.value):
-            return None
+        """Return the status if the gradient is small and a step would hardly lower the value."""
+        if self.norm <= target:
+            expected = self.inner(np.inf).decrease
+            if expected > np.sqrt(self.tol) * abs(self.value):
+                return None
         return super()._ended(target)
 
     def sharpen(self) -> bool:
@@ -270,7 +261,7 @@ class ContinuedRun(TronRun):
         is_first = self.n_iter == 0
         largest = _SHARE ** float(np.log10(self.rule.factor))
         separates = trial.point.value <= largest * self.point.value
-        self.accept(trial)
+        self.move(trial)
         self.radius = _SIGMA_3 * multiple * found.norm
         if penalty > own and (is_first or separates):
             self.stage = max(own, penalty / self.rule.factor)

@@ -222,7 +222,7 @@ def test_a_model_file_holds_no_kernel_that_is_code_nor_a_damaged_one(rows, tmp_p
         pairrank.load_model(tmp_path / "model")
     ranker.kernel_.projection_ = ranker.kernel_.projection_[:-1]
     ranker.save(tmp_path / "model")
-    with pytest.raises(FileFormatError, match="kernel_projection is"):
+    with pytest.raises(FileFormatError, match="landmarks is"):
         pairrank.load_model(tmp_path / "model")
 
 

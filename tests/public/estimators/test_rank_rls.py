@@ -264,7 +264,7 @@ def test_bad_comparisons_are_refused():
         (([0], [5]), "not a row"),
         (([1], [1]), "compares row 1 with itself"),
         (([0], [1], [-1.0]), "is negative"),
-        (([0], [1], None, [np.nan]), "not finite"),
+        (([0], [1], None, [np.nan]), "contains NaN"),
     ):
         with pytest.raises(PairrankError, match=message):
             RankRLS().fit(np.eye(3), Pairs(*arguments, n_rows=3))
