@@ -116,7 +116,8 @@ def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
     loser = np.ones(rows.n_rows) if given is None else given
     if not np.isfinite(scores).all():
         return loser
-    levels = Levels.build(rows.labels, rows.qid, **{**rows.weights, "loser_weight": loser})
+    weights = {**rows.weights, "loser_weight": loser}
+    levels = Levels.build(rows.labels, rows.qid, graph="full", **weights)
     n_groups = np.diff(levels.query_group)
     if n_groups.max(initial=0) > 2:
         raise PairrankError(

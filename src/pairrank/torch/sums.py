@@ -209,7 +209,8 @@ def _runs_of(preferences: Levels | Pairs | Differences) -> _Runs:
         shift = np.zeros(winner.size)
     else:
         row_of, n_places = np.arange(preferences.n_rows, dtype=np.int32), preferences.n_rows
-        winner, start, loses = preferences.i, preferences.j, np.ones(n_places)
+        winner, start = (each.astype(np.int64) for each in (preferences.i, preferences.j))
+        loses = np.ones(n_places)
         one = np.ones(winner.size)
         weight, shift = (
             one if each is None else each for each in (preferences.weight, preferences.magnitude)
