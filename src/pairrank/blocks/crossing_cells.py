@@ -156,16 +156,16 @@ class CrossingCells:
             merged.sums, self.query.links, grid, self.terms, self.query.scale, merged.additions
         )
         table[~merged.sums.any(axis=-1)] = 0.0
-        polynomials = CellSums(merged.position, table)
-        return Finished(self, polynomials, *stated(sums, self.smooth))
+        return Finished(self, (merged.position, table), *stated(sums, self.smooth))
 
-    def entries(self, rows: CrossingRows, table: CellSums | None) -> FloatArray:
+    def entries(self, rows: CrossingRows, sums: tuple[IntArray, FloatArray] | None) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
-        if table is None:
+        if sums is None:
             return np.full(rows.scores.size, np.nan)
+        position, table = sums
         weight = rows.weight if len(rows.weight) else NO_WEIGHT
         result = np.zeros((1, rows.scores.size))
-        self.at(rows, table.position).read(table.sums, weight, result)
+        self.at(rows, position).read(table, weight, result)
         return result[0]
 
     def curvature(self, merged: CellSums) -> CellCurvature:

@@ -194,6 +194,8 @@ def read_votes(
     >>> votes.winner.to_pylist(), votes.tie
     (['ann', 'bob'], array([False,  True]))
     """
+    import pyarrow.compute as pc
+
     content = content_of(source)
     name = content.name
     header = [cell.strip() for cell in content.first]
@@ -205,9 +207,11 @@ def read_votes(
         raise FileFormatError(f"{name}: no comparisons below the header")
     table.check_numbers(numbers, "weights and covariates")
     winners, losers = _names(table, winner), _names(table, loser)
+    same = pc.equal(winners, losers).to_numpy()
+    table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
     return Votes(
         winners,
-        _opponents(table, winners, losers),
+        losers,
         None if tie is None else _flags(table, tie),
         None if weight is None else _weights(table, weight),
         {column: table.numbers(column) for column in covariates} or None,
@@ -238,15 +242,6 @@ def _names(table: Table, column: str) -> Any:
     import pyarrow.compute as pc
 
     return pc.utf8_trim_whitespace(table.texts(column))
-
-
-def _opponents(table: Table, winners: Any, losers: Any) -> Any:
-    """Return the losers, none of whom is the winner."""
-    import pyarrow.compute as pc
-
-    same = pc.equal(winners, losers).to_numpy()
-    table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
-    return losers
 
 
 def _weights(table: Table, column: str) -> NDArray[np.float64]:

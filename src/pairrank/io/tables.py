@@ -240,16 +240,18 @@ def _tables(blocks: Iterable[Rows], columns: Mapping[str, str]) -> Iterator[Any]
     import pyarrow as pa
 
     waiting: list[Any] = []
-    n_waiting = 0
     for rows in blocks:
         header, leading = _columns_to_write(rows, columns)
         size = max(1, _CELLS_PER_TABLE // len(header))
-        for part in _parts(rows.X, leading, size):
-            waiting.append(pa.table(part, names=header))
-            n_waiting += waiting[-1].num_rows
-            if n_waiting >= size:
+        for start in range(0, rows.X.shape[0], size):
+            X: Any = rows.X[start : start + size]
+            features = np.ascontiguousarray((X if isinstance(X, np.ndarray) else X.toarray()).T)
+            heads = (each[start : start + size] for each in leading)
+            texts = (head.tolist() if head.dtype.kind in "UO" else head for head in heads)
+            waiting.append(pa.table([*texts, *features], names=header))
+            if sum(map(len, waiting)) >= size:
                 yield pa.concat_tables(waiting)
-                waiting, n_waiting = [], 0
+                waiting = []
     if waiting:
         yield pa.concat_tables(waiting)
 
@@ -273,18 +275,6 @@ def _columns_to_write(
             f"{', '.join(ROW_COLUMNS)}"
         )
     return header, leading
-
-
-def _parts(X: Any, leading: list[np.ndarray[Any, Any]], size: int) -> Iterator[list[Any]]:
-    """Yield the columns of at most `size` rows, sparse rows with their zeros."""
-    for start in range(0, X.shape[0], size):
-        part = X[start : start + size]
-        features = (part if isinstance(part, np.ndarray) else part.toarray()).T
-        heads = (each[start : start + size] for each in leading)
-        yield [
-            *(head.tolist() if head.dtype.kind in "UO" else head for head in heads),
-            *np.ascontiguousarray(features),
-        ]
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
