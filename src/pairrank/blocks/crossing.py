@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -88,14 +88,15 @@ def _by_moments(loss: PairLoss, query: MomentQuery, eps: float) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _ByQuery:
-    """Parts by number: part k has the query numbers[k]; None: the only part has all queries.
+class CrossingSum:
+    """A loss over crossing queries, or a product with its Hessian, in summary, merge and finish.
 
-    Other queries have no pair. Scores and values are those of all rows of a block.
+    Part k has the query numbers[k]; None: the only part has all queries. Other queries have no
+    pair. Scores and values are those of all rows of a block.
 
     A part is a sum or a product, with `summary(rows)`, `finish(merged)` and, of a sum, `sharpen()`
-    and `curvature(merged)`, the part of a product; a summary has `merged(other)`. What is finished
-    is a `Finished`. All are sent, so they are small and hold no scores.
+    and `curvature(merged)`, the part of a product; a summary has `merged(other)`. In a sum that is
+    finished each part is a `Finished`. All are sent, so they are small and hold no scores.
     """
 
     parts: Parts
@@ -133,10 +134,6 @@ class _ByQuery:
                 ),
             )
 
-
-class CrossingSum(_ByQuery):
-    """A loss over crossing queries, or a product with its Hessian, in summary, merge and finish."""
-
     def summary(
         self, scores: FloatArray, layout: BlockLayout, values: FloatArray | None = None
     ) -> Parts:
@@ -144,15 +141,14 @@ class CrossingSum(_ByQuery):
         rows = self._rows(scores, layout, values)
         return {k: self.parts[k].summary(own) for k, _, own in rows}
 
-    def finish(self, merged: Parts) -> CrossingTable:
+    def finish(self, merged: Parts) -> CrossingSum:
         """Return what gives each row its entry, from the merged summary of all blocks."""
-        tables = {k: self.parts[k].finish(each) for k, each in sorted(merged.items())}
-        return CrossingTable(tables, self.numbers)
+        parts = {k: self.parts[k].finish(each) for k, each in sorted(merged.items())}
+        return replace(self, parts=parts)
 
     def curvature(self, merged: Parts) -> CrossingSum:
         """Return the Hessian of a smooth loss at the scores of a merged summary."""
-        parts = {k: self.parts[k].curvature(each) for k, each in merged.items()}
-        return CrossingSum(parts, self.numbers)
+        return replace(self, parts={k: self.parts[k].curvature(each) for k, each in merged.items()})
 
     def placed(self, scores: FloatArray, centred: FloatArray) -> CrossingSum:
         """Return the same sum with cells for scores like these; see `extent_of`."""
@@ -161,26 +157,15 @@ class CrossingSum(_ByQuery):
             k: part.placed(*extent) if isinstance(part, CrossingCells) else part
             for k, part in self.parts.items()
         }
-        return CrossingSum(parts, self.numbers)
+        return replace(self, parts=parts)
 
     def sharpen(self) -> bool:
         """Sharpen every part; False if none can be sharpened."""
         return any([part.sharpen() for part in self.parts.values()])
 
-
-def merged_summaries(first: Parts, second: Parts) -> Parts:
-    """Return the summaries of two sets of blocks together; writes into the first."""
-    for k, part in second.items():
-        first[k] = first[k].merged(part) if k in first else part
-    return first
-
-
-class CrossingTable(_ByQuery):
-    """A merged sum over crossing queries at some scores, or a product; sent to every block."""
-
     @property
     def totals(self) -> Totals:
-        """The value and bounds on its errors; of a product they are 0."""
+        """The value of a finished sum and bounds on its errors; of a product they are 0."""
         parts = [each[2:] for each in self.parts.values()]
         return Totals(*map(float, np.sum(parts, axis=0))) if parts else Totals()
 
@@ -194,14 +179,17 @@ class CrossingTable(_ByQuery):
         return result
 
 
-def require_moments(loss: PairLoss, catalog: Catalog) -> None:
-    """Raise a PairrankError for a loss that crossing queries cannot have."""
+def merged_summaries(first: Parts, second: Parts) -> Parts:
+    """Return the summaries of two sets of blocks together; writes into the first."""
+    for k, part in second.items():
+        first[k] = first[k].merged(part) if k in first else part
+    return first
+
+
+def require_moments(loss: PairLoss, n_levels: int, catalog: Catalog) -> None:
+    """Raise a PairrankError for a loss or a number of labels that crossing queries cannot have."""
     if not isinstance(loss.family, PiecewisePolynomial | Sigmoidal | Squares | Tubes):
         refuse(f"the loss {type(loss).__name__} has no sums over several blocks", catalog)
-
-
-def require_few_levels(n_levels: int, catalog: Catalog) -> None:
-    """Raise a PairrankError for a crossing query of too many distinct labels."""
     if n_levels > MOST_LEVELS:
         refuse(f"a query has more than {MOST_LEVELS} distinct labels; round them to fewer", catalog)
 

@@ -111,15 +111,10 @@ class CrossingCells:
     a tube is a hinge of margin -epsilon (`pairrank.pair_sums.piecewise`).
 
     The width of cells follows from the largest margin, or from the extent of some of the scores
-    (see `placed`), and is the same in all blocks. A summary has the cells of a window that follows
-    from quantiles, and those of the rows outside of it, so its size does not depend on the number
-    of rows.
-
-    Value and errors are computed as there, from the weight of the pairs at the margin's distance.
-    For squared hinges the gradient's error falls with the square of the cells' width. It is about
-    1e-7 of the gradient at first, and below 1e-9 once `sharpen` returns False, unless many pairs
-    lie exactly at a margin. Scores that are not finite, or from 2^52 cells on, give the value
-    infinity.
+    (see `placed`), and is the same in all blocks. A summary's size does not depend on the number of
+    rows. For squared hinges the gradient's error is about 1e-7 of the gradient at first, and below
+    1e-9 once `sharpen` returns False, unless many pairs lie exactly at a margin. Scores that are
+    not finite, or from 2^52 cells on, give the value infinity.
     """
 
     def __init__(self, terms: Terms, query: MomentQuery) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,16 +70,14 @@ def rows_at(block: RowBlock, places: Any) -> RowBlock:
 
 def stacked(blocks: list[RowBlock]) -> RowBlock:
     """Return the rows of some blocks together, in memory of their own."""
-    X, *rest = zip(*blocks, strict=True)
-    joined = [None if column[0] is None else np.concatenate(column) for column in rest]
-    return RowBlock(stacked_X(list(X)), *joined)
+    return RowBlock(*map(stacked_X, zip(*blocks, strict=True)))
 
 
-def stacked_X(parts: list[Any]) -> Any:
-    """Return some matrices below one another, in memory of its own."""
-    return (
-        sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-    )
+def stacked_X(parts: Sequence[Any]) -> Any:
+    """Return some matrices below one another, in memory of its own; None if there are none."""
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return None if parts[0] is None else np.concatenate(parts)
 
 
 class KeptRows:
@@ -99,14 +97,6 @@ class KeptRows:
         """Return the block without X, as it was."""
         each = zip(self._parts, self._dtypes, strict=True)
         return RowBlock(None, *(None if part is None else part.astype(own) for part, own in each))
-
-
-def joined(kept: list[KeptRows]) -> RowBlock:
-    """Return the rows of all blocks together, without X."""
-    columns = list(zip(*(each.rows() for each in kept), strict=True))[1:]
-    return RowBlock(
-        None, *(None if column[0] is None else np.concatenate(column) for column in columns)
-    )
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:

@@ -223,8 +223,7 @@ def sampled_differences(prepared: PreparedDifferences, target: int) -> Differenc
     rows = sample.rows
     if not sample.n_rows:
         return None
-    assert rows.y is not None
-    labels = np.asarray(rows.y, dtype=np.float64).reshape(sample.n_rows, -1)[:, target]
+    labels = _targets(rows)[:, target]
     weight = 1.0 / sample.rate
     if rows.sample_weight is not None:
         weight = weight * rows.sample_weight

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
-from pairrank.blocks.crossing import (
-    MomentQuery,
-    require_few_levels,
-    require_few_tables,
-    require_moments,
-)
+from pairrank.blocks.crossing import MomentQuery, require_few_tables, require_moments
 from pairrank.blocks.groups import (
     CrossingGroups,
     crossing_levels,
@@ -143,13 +138,12 @@ def _few_groups(
     passes: Passes, catalog: Catalog, loss: PairLoss, plan: LayoutPlan
 ) -> CrossingGroups:
     """Return the rows of crossing queries by query and label, where these have moments."""
-    require_moments(loss, catalog)
-    if not catalog.has_qid and catalog.labels is None:
-        require_few_levels(MOST_LABELS, catalog)
+    is_unbounded = not catalog.has_qid and catalog.labels is None
+    require_moments(loss, MOST_LABELS if is_unbounded else 0, catalog)
     parts = passes.prepare(count_crossing, plan)
     groups = merge_groups(parts)
     n_codes = np.bincount(groups.query)
-    require_few_levels(int(n_codes.max(initial=0)), catalog)
+    require_moments(loss, int(n_codes.max(initial=0)), catalog)
     queries = [part.query for part in parts]
     require_few_tables(queries, n_codes, max(1, plan.n_weights), catalog)
     return groups

@@ -13,7 +13,6 @@ from pairrank.blocks._contracts import BlockLayout, Passes
 from pairrank.blocks.catalog import design_of
 from pairrank.blocks.crossing import (
     CrossingSum,
-    CrossingTable,
     Parts,
     Totals,
     crossing_sum,
@@ -154,18 +153,9 @@ class BlockSums:
         problem, sums = self.problem, self.crossing
         known = [self._sampled(w) for w in (points if scores is None else points[1:])]
         known = known if scores is None else [scores, *known]
-        placed = (
-            () if sums is None else tuple(sums.placed(own, self._centred(own)) for own in known)
-        )
-        asked = Asked(
-            problem.loss,
-            problem.algorithm,
-            problem.eps,
-            self._n_sharper,
-            problem.origin,
-            placed,
-            points,
-        )
+        placed = tuple(sums.placed(own, self._centred(own)) for own in known) if sums else ()
+        how = problem.loss, problem.algorithm, problem.eps
+        asked = Asked(*how, self._n_sharper, problem.origin, placed, points)
         found = summed(problem.passes, asked)
         self._is_first = False
         self._has_error |= any(each.totals.error or each.totals.gradient_error for each in found)
@@ -323,7 +313,7 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> lis
 
 
 def evaluate_crossing(
-    index: int, X: Any, layout: BlockLayout, given: tuple[Asked, list[CrossingTable]]
+    index: int, X: Any, layout: BlockLayout, given: tuple[Asked, list[CrossingSum]]
 ) -> list[Summed]:
     """Return the gradient of crossing rows by the weights, or their product, by point."""
     asked, tables = given

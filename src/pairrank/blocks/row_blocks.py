@@ -15,7 +15,7 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checks
-from pairrank.blocks.cutting import KeptRows, joined
+from pairrank.blocks.cutting import stacked
 from pairrank.blocks.local_passes import INTERPRETER_BYTES, LocalPasses, ReadingHook, reported
 from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, FactorySource, MappedSource, Source
 from pairrank.exceptions import InputTypeError, PairrankError
@@ -287,7 +287,8 @@ class RowBlocks:
         RowBlock
             A named tuple of arrays: y, qid, sample_weight, winner_weight, loser_weight.
         """
-        return joined([KeptRows(rows) for rows in self._read(Checks(self._source))])
+        found = [rows._replace(X=None) for rows in self._read(Checks(self._source))]
+        return stacked(found) if found else RowBlock(None)
 
     def _changed(self, **changes: Any) -> Self:
         """Return the same blocks with other attributes."""
@@ -319,17 +320,16 @@ class RowBlocks:
         """
         checks = Checks(self._source, int(ranker.n_features_in_))
         parts: list[FloatArray] = []
-        kept: list[KeptRows] = []
+        beside: list[RowBlock] = []
         for rows in self._read(checks, labelled=labelled):
             if not parts:
                 check_names(checks.feature_names, ranker)
             parts.append(ranker._scores(rows.X))
-            if labelled:
-                kept.append(KeptRows(rows))
+            beside.append(rows._replace(X=None))
             del rows
         if not parts:
             raise PairrankError(f"{self._source.name} has no rows: there is nothing to score")
-        return np.concatenate(parts), joined(kept)
+        return np.concatenate(parts), stacked(beside)
 
 
 def is_blocks(X: Any) -> bool:

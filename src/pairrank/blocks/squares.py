@@ -39,25 +39,20 @@ class SquareSums(NamedTuple):
     def merged(self, other: SquareSums) -> SquareSums:
         """Return the sums of two sets of blocks together; may write into the products.
 
-        The means of a query in both sets differ, and their difference adds to the products (Chan,
-        Golub & LeVeque 1979).
+        The difference of a query's means in both sets adds to the products (Chan, Golub & LeVeque
+        1979). A set without the query has weight 0.
         """
-        products = self.products
-        products += other.products
-        query = np.union1d(self.query, other.query).astype(np.int32)
-        ours, theirs = (np.searchsorted(query, each.query) for each in (self, other))
-        weight, mean = np.zeros(query.size), np.empty((query.size, products.shape[0]))
-        weight[ours] = self.weight
-        weight[theirs] += other.weight
-        mean[theirs] = other.mean
-        mean[ours] = self.mean
-        both, at, its = np.intersect1d(self.query, other.query, return_indices=True)
-        places = np.searchsorted(query, both)
+        products, query = self.products, np.union1d(self.query, other.query).astype(np.int32)
+        weight, mean = np.zeros((2, query.size)), np.zeros((2, query.size, len(products)))
+        for at, each in enumerate((self, other)):
+            places = np.searchsorted(query, each.query)
+            weight[at, places], mean[at, places] = each.weight, each.mean
+        total = weight.sum(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
-            apart, share = other.mean[its] - self.mean[at], other.weight[its] / weight[places]
-            mean[places] += share[:, None] * apart
-            products += apart.T @ (apart * (self.weight[at] * share)[:, None])
-        return SquareSums(products, query, weight, mean)
+            apart, share = mean[1] - mean[0], weight[1] / total
+            products += other.products
+            products += apart.T @ (apart * (weight[0] * share)[:, None])
+            return SquareSums(products, query, total, mean[0] + share[:, None] * apart)
 
 
 def sums_by_query(
