@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
-from sklearn import config_context
-from sklearn.model_selection import cross_val_score
 
-from definitions import preferences_of
-from judged_rows import FirstFeature, judged_rows
-from pairrank import GreedyRankRLS, OrderGraph, QueryKFold, RankSVM
-from pairrank import model_selection as selection
-from pairrank.exceptions import PairrankWarning
-from pairrank.metrics import (
-    pairwise_log_loss,
-)
-from pairrank.metrics._names import METRICS
 from pairrank.metrics.tables import EXACT_UP_TO, compare_values
-from pairrank.model_selection import rls_greedy
 from pairrank.model_selection.score_map import ScoreMap
 
 
@@ -73,49 +60,7 @@ def test_the_interval_is_that_of_means_of_drawn_queries():
     assert found.high == pytest.approx(differences.mean() + 1.96 * error, abs=0.15 * error)
 
 
-def test_blocks_of_swaps_change_nothing(monkeypatch):
-    from pairrank.metrics import tables
-
-    differences = np.random.default_rng(2).normal(0.1, 1, 40)
-    whole = compared(differences, n_resamples=500)
-    monkeypatch.setattr(tables, "_NUMBERS_A_BLOCK", 40 * 7)
-    assert compared(differences, n_resamples=500) == whole
-
-
 pytestmark = pytest.mark.numeric
-
-
-GRAPHS = ["full", "chain", OrderGraph([(0.0, 1.0), (0.0, 3.0)])]
-
-
-def drawn(seed, n_rows=30):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 4, n_rows).astype(float)
-    return y, 3.0 * rng.normal(size=n_rows), rng.integers(0, 3, n_rows), rng.integers(0, 3, n_rows)
-
-
-@pytest.mark.parametrize("graph", GRAPHS, ids=["full", "chain", "edges"])
-@given(
-    seed=st.integers(0, 50),
-    weighing=st.sampled_from([(), ("sample_weight",), ("winner_weight", "loser_weight")]),
-)
-def test_each_query_has_the_loss_of_its_own_preferences(graph, seed, weighing):
-    y, scores, qid, _ = drawn(seed)
-    rng = np.random.default_rng(seed)
-    sides = {name: rng.integers(0, 3, y.size).astype(float) for name in weighing}
-    own = sides.get("sample_weight", np.ones(y.size))
-    wins, loses = (own * sides.get(f"{role}_weight", 1.0) for role in ("winner", "loser"))
-    rows = np.flatnonzero(wins + loses)  # the others are dropped before levels are compared
-    losses, weights = np.zeros((2, 3))
-    for i, j in preferences_of(y[rows], qid[rows], graph):
-        i, j = rows[i], rows[j]
-        losses[qid[i]] += wins[i] * loses[j] * np.log1p(np.exp(scores[j] - scores[i]))
-        weights[qid[i]] += wins[i] * loses[j]
-    wanted = {q: losses[q] / weights[q] for q in np.flatnonzero(weights).tolist()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PairrankWarning)
-        found = pairwise_log_loss(y, scores, graph=graph, qid=qid, per_query=True, **sides)
-    assert found == pytest.approx(wanted, rel=1e-9)
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
@@ -129,43 +74,3 @@ def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
     found = ScoreMap.fit(small, codes, None, method)(small)
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
     assert np.ptp(found) > 0.2
-
-
-@pytest.fixture(scope="module")
-def judged():
-    return judged_rows()
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_every_metric_of_the_table_has_a_scorer(name, judged):
-    X, y, qid, weight = judged
-    metric = METRICS[name]
-    options = {"k": 3} if metric.needs_k else {}
-    scorer = selection.get_query_scorer(f"{name}@3" if options else name)
-    sign = 1 if metric.greater_is_better else -1
-    wanted = sign * metric.function(y, X[:, 0], qid=qid, sample_weight=weight, **options)
-    assert scorer(FirstFeature(), X, y, qid=qid, sample_weight=weight) == wanted
-    with config_context(enable_metadata_routing=True):
-        params = {"qid": qid, "sample_weight": weight}
-        found = cross_val_score(
-            RankSVM(0.1), X, y, cv=QueryKFold(3), scoring=scorer, params=params, error_score="raise"
-        )
-    assert np.isfinite(found).all()
-
-
-def made_rows(n_rows, n_features, n_queries, *, targets=1, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_features))
-    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
-    y = X[:, :targets] + 0.5 * X[:, -targets:] + rng.normal(size=(n_rows, targets))
-    qid = rng.integers(0, n_queries, n_rows)
-    return X, y, qid, rng.integers(0, 3, n_rows) * 0.5
-
-
-def test_few_features_at_a_time_give_the_same_numbers(monkeypatch):
-    X, y, _, weight = made_rows(40, 12, 6)
-    whole = GreedyRankRLS(6, cv=5).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(rls_greedy, "_ENTRIES", 60)
-    parts = GreedyRankRLS(6, cv=5).fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(parts.errors_, whole.errors_, rtol=1e-12)
-    assert (parts.selected_ == whole.selected_).all()
