@@ -131,11 +131,11 @@ def ips_score(
         raise PairrankError('k is needed with gain="recall" and not used with gain="rank"')
     judged = check_scored(None, scores, {"qid": qid})
     clicked, weight = _inverse_propensities(clicks, propensity, clip, judged.scores.size)
-    gains, n_queries = _expected_gains(judged, gain, k)
     if self_normalized and not clicked.any():
         warnings.warn("no row is clicked, so the metric is NaN", NoPairsWarning, stacklevel=2)
         return float("nan")
-    return float(weight @ gains / (weight.sum() if self_normalized else max(n_queries, 1)))
+    total, n_queries = _expected_gain(judged, weight, gain, k)
+    return total / (float(weight.sum()) if self_normalized else max(n_queries, 1))
 
 
 def _inverse_propensities(
@@ -158,28 +158,21 @@ def _inverse_propensities(
     return clicked, np.where(clicked, 1.0 / chance, 0.0)
 
 
-def _expected_gains(judged: Judged, gain: Gain, k: int | None) -> tuple[FloatArray, int]:
-    """Return each row's gain, averaged over the orders of tied rows, and the number of queries."""
+def _expected_gain(
+    judged: Judged, weight: FloatArray, gain: Gain, k: int | None
+) -> tuple[float, int]:
+    """Return the sum of weights times gains, expected over ties, and the number of queries."""
+    from pairrank.compiled.ranked_lists import sums_over_positions
     from pairrank.compiled.sorting import sorted_segments
 
     rows = by_query(judged)
-    values, places = sorted_segments(-judged.scores[rows.order], rows.starts)
-    sizes = np.diff(rows.starts)
-    rank = np.arange(1.0, sizes.max(initial=0) + 1.0)
-    of_rank = {
+    keys, places = sorted_segments(-judged.scores[rows.order], rows.starts)
+    rank = np.arange(1.0, np.diff(rows.starts).max(initial=0) + 1.0)[:k]
+    factors = {
         "dcg": 1.0 / np.log2(rank + 1.0),
         "reciprocal_rank": 1.0 / rank,
         "recall": np.ones(rank.size),
         "rank": rank,
     }[gain]
-    if k is not None:
-        of_rank[k:] = 0.0
-    running = np.append(0.0, np.cumsum(of_rank))
-    is_first = np.append(True, values[1:] != values[:-1])[: values.size]
-    is_first[rows.starts[:-1]] = True
-    stops = np.append(np.flatnonzero(is_first), values.size)
-    tied = np.diff(stops)
-    first = stops[:-1] - np.repeat(rows.starts[:-1], sizes)[stops[:-1]]
-    result = np.empty(values.size)
-    result[rows.order[places]] = np.repeat((running[first + tied] - running[first]) / tied, tied)
-    return result, sizes.size
+    of_queries = sums_over_positions(keys, weight[rows.order][places], rows.starts, factors)
+    return float(np.nansum(of_queries)), of_queries.size

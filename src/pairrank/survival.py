@@ -49,7 +49,7 @@ class Concordance(NamedTuple):
 
 
 class _Times(NamedTuple):
-    """Checked times, (n,) each; `level` is higher for rows that fail earlier, see `_times`."""
+    """Checked times, (n,) each; `level` is higher for rows that fail earlier."""
 
     event: BoolArray
     time: FloatArray
@@ -277,17 +277,12 @@ def _index(
     if not with_error:
         return Concordance(value, *counts)
     won = credit - value * base
-    lost = _lost(place, low, high, start, weight, value)
+    lost = _lost((place, low, high), start, weight, value)
     return Concordance(value, *counts, float(np.linalg.norm((won + lost) / total)))
 
 
 def _lost(
-    place: IntArray,
-    low: IntArray,
-    high: IntArray,
-    start: IntArray,
-    weight: FloatArray,
-    value: float,
+    windows: tuple[IntArray, IntArray, IntArray], start: IntArray, weight: FloatArray, value: float
 ) -> FloatArray:
     """Return the weights of the pairs that each row loses, times their credit less the index.
 
@@ -295,6 +290,7 @@ def _lost(
     """
     from pairrank.compiled.windows import sum_below
 
+    place, low, high = windows
     everyone, starts = np.ones(place.size, dtype=bool), (place.size - start)[::-1].copy()
     weights = weight[::-1].copy()
     beaten = sum_below(place[::-1].copy(), low, high, starts, weights, everyone).sum(axis=1) / 2.0

@@ -75,9 +75,9 @@ def test_sampled_pairs_estimate_the_sum_over_every_pair(rows):
     levels = Levels.build(y, qid, sample_weight=rng.uniform(0.5, 2.0, y.size)).reduced("query")
     scores = rng.normal(size=y.size)
     wanted = bind(Logistic(), levels).at(scores).value
-    batches = list(next(sampled(levels, 50, 300, np.random.default_rng(1))))
+    batches = list(next(sampled(levels, 50, np.random.default_rng(1), 300)))
     assert [batch.preferences.n_pairs for batch in batches] == [50] * 6
-    epochs = sampled(levels, 5000, 5000, np.random.default_rng(2))
+    epochs = sampled(levels, 5000, np.random.default_rng(2), 5000)
     estimates = [summed(next(next(epochs)), scores) for _ in range(20)]
     # The mean of 20 estimates is within 5 standard errors of the sum but once in a million times.
     error = np.std(estimates, ddof=1) / np.sqrt(20)

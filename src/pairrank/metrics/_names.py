@@ -56,15 +56,19 @@ class Metric(NamedTuple):
     options: Mapping[str, Any] = _NO_OPTIONS
 
     @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The parameters of the function by name."""
+        return inspect.signature(self.function).parameters
+
+    @property
     def has_k(self) -> bool:
         """Whether it can be cut at the first k positions, and so has the names "name@k"."""
-        return "k" in inspect.signature(self.function).parameters
+        return "k" in self.parameters
 
     @property
     def needs_k(self) -> bool:
         """Whether it has no value without k."""
-        k = inspect.signature(self.function).parameters.get("k")
-        return k is not None and k.default is k.empty
+        return self.has_k and self.parameters["k"].default is inspect.Parameter.empty
 
     def rows_of(self, rows: Mapping[str, Any]) -> dict[str, Any]:
         """Return the queries and weights that it can use.
@@ -83,12 +87,11 @@ class Metric(NamedTuple):
     @property
     def named_options(self) -> list[str]:
         """The options that a name can give."""
-        taken = inspect.signature(self.function).parameters.values()
-        rows = arguments_of(self.function)
+        others = (*arguments_of(self.function), *_NOT_NAMED)
         return [
-            each.name
-            for each in taken
-            if each.kind is each.KEYWORD_ONLY and each.name not in (*rows, *_NOT_NAMED)
+            name
+            for name, each in self.parameters.items()
+            if each.kind is each.KEYWORD_ONLY and name not in others
         ]
 
     def lacks(self, y: Any) -> str:
@@ -163,12 +166,8 @@ def check_metrics(names: Iterable[str], y: Any) -> None:
 
 def metric_names() -> str:
     """Return all names for messages and help, separated by commas."""
-    return ", ".join(_templates())
-
-
-def _templates() -> list[str]:
     whole = [name for name, each in METRICS.items() if not each.needs_k]
-    return [*whole, *(f"{name}@k" for name, each in METRICS.items() if each.has_k)]
+    return ", ".join([*whole, *(f"{name}@k" for name, each in METRICS.items() if each.has_k)])
 
 
 def metric_named(name: Any) -> Metric:
@@ -213,15 +212,12 @@ def _near(name: str) -> str:
     functions = {metric.function.__name__: each for each, metric in METRICS.items()}
     alike = difflib.get_close_matches(typed, known | functions, n=3)
     alike += [each for each in known if typed and each.startswith(typed)]
-    near = dict.fromkeys((functions | known)[each] for each in alike)
-    shown = [_at(each, depth) for each in near]
+    near = {name: METRICS[name] for name in ((functions | known)[each] for each in alike)}
+    shown = [
+        f"{name}@{depth or 'k'}" if each.needs_k or (each.has_k and depth) else name
+        for name, each in near.items()
+    ]
     return f" (did you mean {' or '.join(shown)}?)" if shown else ""
-
-
-def _at(name: str, depth: str) -> str:
-    """Return the name of a metric at a position, if it takes one."""
-    metric = METRICS[name]
-    return f"{name}@{depth or 'k'}" if metric.needs_k or (metric.has_k and depth) else name
 
 
 def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:

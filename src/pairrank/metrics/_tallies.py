@@ -12,7 +12,6 @@ from pairrank.metrics._inputs import RowArguments, check_preferences, check_rows
 from pairrank.metrics.gains import ndcg_score
 from pairrank.metrics.lists import is_relevant
 from pairrank.metrics.pairwise import right_and_total
-from pairrank.preferences._codes import query_codes
 
 
 class Tally(NamedTuple):
@@ -65,9 +64,7 @@ def tally_lists(
     values = ndcg_score(y, scores, qid=qid, sample_weight=sample_weight, per_query=True, **how)
     weights = dict.fromkeys(values, 1.0)
     if sample_weight is not None:
-        queries, codes = query_codes(qid)
-        heaviest = np.zeros(queries.size)
-        np.maximum.at(heaviest, codes, sample_weight)
-        weights = dict(zip(queries.tolist(), heaviest.tolist(), strict=True))
+        order = np.argsort(sample_weight)  # the last row of a query gives its largest weight
+        weights = dict(zip(qid[order].tolist(), sample_weight[order].tolist(), strict=True))
     gained = sum(weights[query] * value for query, value in values.items())
     return Tally(float(gained), float(sum(weights[query] for query in values)))

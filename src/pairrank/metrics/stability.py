@@ -106,7 +106,13 @@ def stability_bound(
     >>> round(bound.beta, 6), round(bound.excess, 3), bound.is_vacuous
     (4e-05, 0.086, False)
     """
-    _check_arguments(C, kappa, M, m, n, delta)
+    for value, name in ((C, "C"), (kappa, "kappa"), (M, "M")):
+        check_number(value, name, inclusive=True)
+    check_number(m, "m", low=1, inclusive=True, integer=True)
+    check_power(n)
+    check_number(delta, "delta")
+    if delta >= 1:
+        raise PairrankError(f"delta must be less than 1 (got {delta!r})")
     C, kappa, M = float(C), float(kappa), float(M)
     sigma = 1.0 if n == 1 else 4.0 * M
     largest = 2.0 * M if n == 1 else 4.0 * M * M
@@ -116,13 +122,3 @@ def stability_bound(
     excess = (4.0 * changed + largest) / m + (2.0 * changed + largest) * deviation
     printed = 2.0 * changed / m + (changed + largest) * deviation
     return StabilityBound(changed / m, excess, printed, largest, kappa, M)
-
-
-def _check_arguments(C: float, kappa: float, M: float, m: int, n: int, delta: float) -> None:
-    for value, name in ((C, "C"), (kappa, "kappa"), (M, "M")):
-        check_number(value, name, inclusive=True)
-    check_number(m, "m", low=1, inclusive=True, integer=True)
-    check_power(n)
-    check_number(delta, "delta")
-    if delta >= 1:
-        raise PairrankError(f"delta must be less than 1 (got {delta!r})")

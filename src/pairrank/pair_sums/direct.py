@@ -141,7 +141,7 @@ class DirectSum(TiledSum):
             )
         self.levels, self.loss, self.smooth = levels, loss, loss.smooth
         self.n_rows = levels.n_rows
-        self._row, self._begin, self._count = _runs(levels)
+        self._row, self._begin, self._count = runs_of(levels)
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self._scale = np.repeat(scale, np.diff(levels.query_start))
         self._ends = _tile_ends(self._count, max(TILE, self.n_rows // 4))
@@ -161,7 +161,7 @@ class DirectSum(TiledSum):
             start = end
 
 
-def _runs(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
+def runs_of(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
     """Return runs of pairs: a winner's place, and the first place and the number of its losers.
 
     Under the full graph a row has one run, the lower groups of its query, else one per edge.

@@ -14,9 +14,14 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES, Square, Tube, as_loss
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Graph, as_graph
-from pairrank.torch.autograd import Evaluate, Evaluation, differentiable
 from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Compared, Rows, check_scores, compared, rows_of
-from pairrank.torch.sums import compiled_sum, tiled_sum
+from pairrank.torch.sums import (
+    Evaluate,
+    Evaluation,
+    compiled_sum,
+    differentiable,
+    tiled_sum,
+)
 
 BACKENDS = ("auto", "compiled", "torch")
 PAIRS_PER_ROW = 1000

@@ -110,6 +110,8 @@ def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
 
     Scores that are not finite have no order; the loss is not finite then, whatever the weights.
     """
+    from pairrank.compiled.sorting import sorted_segments
+
     given = rows.weights["loser_weight"]
     loser = np.ones(rows.n_rows) if given is None else given
     if not np.isfinite(scores).all():
@@ -122,18 +124,16 @@ def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
             "partial_auc_loss needs at most two labels per query, one of winners and one of "
             f"losers; a query has {n_groups.max()}"
         )
-    lowest = levels.query_group[:-1][n_groups == 2]
-    starts, stops = levels.group_start[lowest], levels.group_start[lowest + 1]
-    group = np.repeat(np.arange(levels.group_level.size), np.diff(levels.group_start))
-    place = np.flatnonzero(np.isin(group, lowest))
-    place = place[np.lexsort((-scores[levels.row_of[place]], group[place]))]
-    row, weight = levels.row_of[place], levels.sides[1]
-    assert weight is not None
-    own, first = weight[place], np.cumsum(stops - starts) - (stops - starts)
+    result, starts, weight = np.zeros(rows.n_rows), levels.group_start, levels.sides[1]
+    if weight is None or not weight.size:
+        return result
+    _, places = sorted_segments(-scores[levels.row_of], starts)
+    group = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    row, own = levels.row_of[places], weight[places]
     before = np.cumsum(own) - own
-    before -= np.repeat(before[first], stops - starts)
-    wanted = max_fpr * np.repeat(np.add.reduceat(own, first), stops - starts)
+    before -= before[starts[:-1]][group]
+    wanted = max_fpr * np.add.reduceat(own, starts[:-1])[group]
     part = np.divide(wanted - before, own, out=np.zeros(own.size), where=own > 0.0)
-    result = np.zeros(rows.n_rows)
-    result[row] = loser[row] * part.clip(0.0, 1.0)
+    counts = np.isin(group, levels.query_group[:-1][n_groups == 2])
+    result[row[counts]] = (loser[row] * part.clip(0.0, 1.0))[counts]
     return result

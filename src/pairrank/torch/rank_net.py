@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from pairrank import threads
-from pairrank._protocols import Features, FloatArray, MarginCost
-from pairrank.blocks import RowBlocks
+from pairrank._protocols import FloatArray, MarginCost
 from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._pair_loss import PairProbabilities
 from pairrank.exceptions import PairrankError
 from pairrank.torch.rank_net_fit import NetworkRanker
 from pairrank.torch.rank_net_networks import (
+    SCORED_ROWS,
     as_input,
     load_state,
     scores_without_gradient,
@@ -27,8 +27,6 @@ from pairrank.torch.rank_net_networks import (
     state_vector,
     trained,
 )
-
-_PREDICTED_ROWS = 1 << 14
 
 
 class RankNet(PairProbabilities, NetworkRanker):
@@ -119,6 +117,7 @@ class RankNet(PairProbabilities, NetworkRanker):
     -----
     A step costs the network's forward and backward pass over its rows, and O(m) for their pairs
     (see `PairwiseRanker` for other losses); an epoch of batches evaluates the objective once more.
+    A prediction costs one forward pass, block by block.
     Numbers are of the type of X: float32 X is trained in float32, other X in float64.
     The layers predict in float64. With the logistic loss or probit, `predict_pair_proba` gives the
     probability that one row is preferred to another. Ctrl-C ends the fit and keeps the best weights
@@ -195,28 +194,6 @@ class RankNet(PairProbabilities, NetworkRanker):
         self.verbose = verbose
         self.random_state = random_state
 
-    def predict(self, X: Features | RowBlocks) -> FloatArray:
-        """Return scores; higher ranks better.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), float64
-
-        Raises
-        ------
-        ValueError
-            If X is not finite, or its features differ from those of the training rows.
-
-        Notes
-        -----
-        Costs one forward pass, block by block.
-        """
-        return super().predict(X)
-
     def _scores(self, X: Any) -> FloatArray:
         if hasattr(self, "coef_"):
             return super()._scores(X)
@@ -225,7 +202,7 @@ class RankNet(PairProbabilities, NetworkRanker):
             device, dtype = self._device(), trained(network)[0].dtype
         network = copy.deepcopy(network).to(device, dtype)
         parts = []
-        for rows in threads.blocks(X.shape[0], _PREDICTED_ROWS):
+        for rows in threads.blocks(X.shape[0], SCORED_ROWS):
             block = standardized(self, X[rows], np.dtype(str(dtype).removeprefix("torch.")))
             parts.append(scores_without_gradient(network, as_input(block, device)))
         return np.concatenate(parts)

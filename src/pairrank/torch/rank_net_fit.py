@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,13 +19,13 @@ from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
-from pairrank.preferences import Levels, Pairs, Preferences
+from pairrank.preferences import Levels, Preferences
 from pairrank.torch.rank_net_networks import (
     as_input,
     fit_scaler,
     layered,
     load_state,
-    made_by_user,
+    new_network,
     scores_without_gradient,
     seeded,
     standardized,
@@ -164,10 +165,12 @@ class NetworkRanker(SolvedRanker):
     def _new_network(self, n_features: int, dtype: np.dtype[Any], seed: int) -> nn.Module:
         """Return an untrained network on the CPU."""
         kind = torch.float32 if dtype == np.float32 else torch.float64
-        if self.module is not None:
-            return made_by_user(self.module, n_features, kind, seed)
-        generator = np.random.default_rng(seed)
-        return layered(n_features, self._hidden, self.activation, kind, generator)
+        made = self.module
+        if made is None:
+            made = partial(layered, n_features, self._hidden, self.activation)
+        elif not isinstance(made, nn.Module):
+            made = partial(made, n_features)
+        return new_network(made, kind, seed)
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
         seed, device = self._seed(), self._device()
@@ -194,27 +197,26 @@ class NetworkRanker(SolvedRanker):
         """Return the context of a training: random numbers of a module, threads for the layers."""
         if self.module is not None:
             return seeded(seed, self._device())
-        n_rows = min(cost.n_rows, self._rows_per_step(cost))
+        n_rows, batch_size, preferences = cost.n_rows, self._batch_size, cost.preferences
+        if batch_size is not None and self.pairs == "all" and isinstance(preferences, Levels):
+            n_rows = n_rows * batch_size // preferences.n_queries
+        elif batch_size is not None:
+            n_rows = min(n_rows, 2 * batch_size)
         if n_rows * (cost.inputs.shape[1] + sum(self._hidden)) >= _FEW_ENTRIES:
             return nullcontext()
         return threads.openmp_limited_to_one()
 
-    def _rows_per_step(self, cost: Cost) -> int:
-        if self.pairs == "sampled":
-            return 2 * (self.batch_size or _SAMPLED)
-        preferences = cost.preferences
-        if self.batch_size is None or isinstance(preferences, Pairs):
-            return 2 * (self.batch_size or cost.n_rows)
-        return cost.n_rows * int(self.batch_size) // preferences.n_queries
+    @property
+    def _batch_size(self) -> int | None:
+        default = _SAMPLED if self.pairs == "sampled" else None
+        return default if self.batch_size is None else int(self.batch_size)
 
     def _epochs(self, cost: Cost, seed: Any) -> Epochs | None:
         """Return the batches of each epoch; None: every step has all pairs."""
-        generator, preferences = np.random.default_rng(seed), cost.preferences
-        if self.pairs == "sampled":
-            return sampled(preferences, int(self.batch_size or _SAMPLED), cost.n_rows, generator)
-        if self.batch_size is None:
+        if self._batch_size is None:
             return None
-        return shuffled(preferences, int(self.batch_size), generator)
+        draw = shuffled if self.pairs == "all" else partial(sampled, n_rows=cost.n_rows)
+        return draw(cost.preferences, self._batch_size, np.random.default_rng(seed))
 
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         status = super()._keep(solutions, watches, n_targets)

@@ -21,50 +21,36 @@ from pairrank.exceptions import PairrankError
 from pairrank.torch.sums import as_floats
 
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
-_SCORED_ROWS = 1 << 14
+SCORED_ROWS = 1 << 14
 """Rows are scored in blocks of so many where no gradient is needed."""
 
 
-def layered(
-    n_features: int,
-    hidden: tuple[int, ...],
-    activation: str,
-    dtype: torch.dtype,
-    generator: np.random.Generator,
-) -> nn.Sequential:
+def layered(n_features: int, hidden: tuple[int, ...], activation: str) -> nn.Sequential:
     """Return linear layers with activations between them.
 
     The weights of n inputs are uniform in +-1/sqrt(n); without a hidden layer they are 0. The last
     layer has no bias, because only differences of scores count.
     """
     layers: list[nn.Module] = []
-    sizes = [n_features, *hidden, 1]
-    for at, (n_in, n_out) in enumerate(pairwise(sizes)):
-        if at:
-            layers.append(ACTIVATIONS[activation]())
-        has_bias = at < len(hidden)
-        layer = nn.utils.skip_init(nn.Linear, n_in, n_out, bias=has_bias, dtype=dtype)
-        width = 1.0 / np.sqrt(n_in) if hidden else 0.0
-        with torch.no_grad():
-            for part in layer.parameters():
-                part.copy_(torch.from_numpy(generator.uniform(-width, width, tuple(part.shape))))
-        layers.append(layer)
-    return nn.Sequential(*layers)
+    for n_in, n_out in pairwise([n_features, *hidden]):
+        layers += [nn.Linear(n_in, n_out), ACTIVATIONS[activation]()]
+    last = nn.Linear(hidden[-1] if hidden else n_features, 1, bias=False)
+    if not hidden:
+        nn.init.zeros_(last.weight)
+    return nn.Sequential(*layers, last)
 
 
-def made_by_user(
-    module: nn.Module | Callable[[int], Any], n_features: int, dtype: torch.dtype, seed: int
-) -> nn.Module:
-    """Return a copy of a module, or what a function makes of the number of features."""
-    if isinstance(module, nn.Module):
-        network: Any = copy.deepcopy(module)
+def new_network(made: nn.Module | Callable[[], Any], dtype: torch.dtype, seed: int) -> nn.Module:
+    """Return a copy of a module, or what a function makes, on the CPU."""
+    if isinstance(made, nn.Module):
+        network: Any = copy.deepcopy(made)
     else:
         with seeded(seed, torch.device("cpu")):
-            network = module(n_features)
+            network = made()
     if not isinstance(network, nn.Module):
         raise PairrankError(
-            f"module({n_features}) returned a {type(network).__name__}: it must return a "
-            "torch.nn.Module"
+            f"module returned a {type(network).__name__} for the number of features: it must "
+            "return a torch.nn.Module"
         )
     if not trained(network):
         raise PairrankError("the module has no parameter to learn: one must require a gradient")
@@ -218,7 +204,7 @@ def _scores_of_sparse(network: Any, X: Any) -> Tensor:
 def scores_without_gradient(network: nn.Module, inputs: Any) -> FloatArray:
     """Return the score of each row in float64, block by block; the network is in use mode."""
     network.eval()
-    blocks = threads.blocks(inputs.shape[0], _SCORED_ROWS)
+    blocks = threads.blocks(inputs.shape[0], SCORED_ROWS)
     with torch.no_grad():
         parts = [as_floats(scores_of(network, inputs[rows])) for rows in blocks]
     return np.concatenate(parts)

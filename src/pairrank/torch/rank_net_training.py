@@ -84,7 +84,7 @@ def shuffled(
 
 
 def sampled(
-    preferences: Levels | Pairs, batch_size: int, n_rows: int, generator: np.random.Generator
+    preferences: Levels | Pairs, batch_size: int, generator: np.random.Generator, n_rows: int
 ) -> Epochs:
     """Yield the batches of each epoch: as many random pairs as rows, in parts of `batch_size`.
 

@@ -69,7 +69,16 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
     With two dimensions, (batch, list length), each row of the batch is a query.
     """
     if isinstance(labels, Pairs):
-        return _of_pairs(labels, qid, mask, weights)
+        if mask is not None:
+            raise PairrankError(
+                "mask cannot be combined with Pairs: name the rows to compare in them"
+            )
+        n_rows, named = (
+            labels.n_rows,
+            {name: as_array(each, name) for name, each in weights.items()},
+        )
+        queries = validation.check_query_ids(as_array(qid, "qid"), n_rows)
+        return Rows(labels, queries, _checked_weights(named, n_rows), (n_rows,), None)
     given = {"labels": labels, "qid": qid, "mask": mask, **weights}
     arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
     if "labels" not in arrays:
@@ -79,13 +88,22 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
         arrays = _of_lists(arrays, shape)
     kept = None
     if "mask" in arrays:
-        shown = _as_mask(arrays.pop("mask"), int(np.prod(shape)))
-        kept = np.flatnonzero(shown)
+        flags = np.asarray(arrays.pop("mask"))
+        if flags.dtype != np.bool_ or flags.shape != (int(np.prod(shape)),):
+            raise PairrankError(
+                "mask must hold True or False per label, True for rows that count (got "
+                f"{flags.dtype} of shape {flags.shape})"
+            )
+        kept = np.flatnonzero(flags)
         arrays = {
             name: _arrays.as_array(values, name)[kept] if np.ndim(values) else values
             for name, values in arrays.items()
         }
-    return _checked(arrays, shape, kept)
+        if not kept.size:
+            return Rows(np.empty(0), None, dict.fromkeys(WEIGHTS), shape, kept)
+    found = validation.check_labels(arrays["labels"], name="labels")
+    queries = validation.check_query_ids(arrays.get("qid"), found.size)
+    return Rows(found, queries, _checked_weights(arrays, found.size), shape, kept)
 
 
 def as_array(values: Any, name: str) -> Any:
@@ -112,20 +130,6 @@ def _shape_of(labels: Any) -> tuple[int, ...]:
         ) from None
 
 
-def _of_pairs(pairs: Pairs, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
-    if mask is not None:
-        raise PairrankError("mask cannot be combined with Pairs: name the rows to compare in them")
-    n_rows = pairs.n_rows
-    given = {name: as_array(values, name) for name, values in weights.items()}
-    return Rows(
-        pairs,
-        validation.check_query_ids(as_array(qid, "qid"), n_rows),
-        _checked_weights(given, n_rows),
-        (n_rows,),
-        None,
-    )
-
-
 def _of_lists(arrays: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
     """Return flat arrays of a batch of lists, with its rows as queries."""
     if "qid" in arrays:
@@ -150,26 +154,6 @@ def _of_lists(arrays: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
     return {**flat, "qid": np.repeat(np.arange(shape[0]), shape[1])}
 
 
-def _as_mask(mask: Any, n_rows: int) -> NDArray[np.bool_]:
-    mask = np.asarray(mask)
-    if mask.dtype != np.bool_ or mask.shape != (n_rows,):
-        raise PairrankError(
-            f"mask must hold True or False per label, True for rows that count (got {mask.dtype} "
-            f"of shape {mask.shape})"
-        )
-    return mask
-
-
-def _checked(
-    arrays: dict[str, Any], shape: tuple[int, ...], kept: NDArray[np.int64] | None
-) -> Rows:
-    if kept is not None and not kept.size:
-        return Rows(np.empty(0), None, dict.fromkeys(WEIGHTS), shape, kept)
-    labels = validation.check_labels(arrays["labels"], name="labels")
-    qid = validation.check_query_ids(arrays.get("qid"), labels.size)
-    return Rows(labels, qid, _checked_weights(arrays, labels.size), shape, kept)
-
-
 def _checked_weights(given: dict[str, Any], n_rows: int) -> dict[str, FloatArray | None]:
     return {
         name: validation.check_weights(given.get(name), n_rows, name, all_zero=True)
@@ -187,22 +171,24 @@ REDUCTIONS = {
 """The reduction of the rankers that each reduction follows, and whether it is divided by W."""
 
 
-class Compared(NamedTuple):
-    """Pairs with their weights, and a factor of their sum."""
-
-    preferences: Levels | Pairs | Differences
-    factor: float
+Compared = tuple[Levels | Pairs | Differences, float]
+"""Pairs with their weights, and a factor of their sum."""
 
 
 def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction: str) -> Compared:
     """Return the pairs that a loss of this family is summed over."""
     kind, is_mean = REDUCTIONS[reduction]
     layout = {"qid": rows.qid, **rows.weights}
+    is_plain = as_graph(graph) == "full" and levels is None
     found: Levels | Pairs | Differences
     if isinstance(rows.labels, Pairs):
-        found, weight = _of_comparisons(rows, family, graph, levels, kind)
+        if not is_plain:
+            raise PairrankError("Pairs are preferences already: leave graph and levels out")
+        ties = not is_of_differences(family)
+        found = rows.labels.bound(rows.n_rows, reduction=kind, ties=ties, **layout)
+        weight = found.row_weight
     elif is_of_differences(family):
-        if as_graph(graph) != "full" or levels is not None:
+        if not is_plain:
             raise PairrankError(
                 "graph and levels say which labels are preferred, but this loss compares "
                 "differences of labels: leave both at their defaults"
@@ -211,7 +197,7 @@ def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction:
         found, weight = _of_differences(Differences.build(rows.labels, **layout), kind)
     else:
         found, weight = _of_levels(rows, graph, levels, kind)
-    return Compared(found, 1.0 if not is_mean else 1.0 / weight if weight > 0.0 else 0.0)
+    return found, 1.0 if not is_mean else 1.0 / weight if weight > 0.0 else 0.0
 
 
 def is_of_differences(family: LossFamily) -> bool:
@@ -249,16 +235,6 @@ def _graph_among(known: Any, graph: Any, labels: Any) -> Any:
                 "spelling"
             )
     return graph
-
-
-def _of_comparisons(
-    rows: Rows, family: LossFamily, graph: Any, levels: Any, kind: str
-) -> tuple[Pairs, float]:
-    if as_graph(graph) != "full" or levels is not None:
-        raise PairrankError("Pairs are preferences already: leave graph and levels out")
-    ties = not is_of_differences(family)
-    found = rows.labels.bound(rows.n_rows, qid=rows.qid, reduction=kind, ties=ties, **rows.weights)
-    return found, found.row_weight
 
 
 def _of_differences(differences: Differences, kind: str) -> tuple[Differences, float]:

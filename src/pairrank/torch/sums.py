@@ -1,32 +1,108 @@
-"""Pair sums at the scores of a tensor: compiled on the CPU, or by torch's operations in tiles."""
+"""Pair sums for autograd: compiled on the CPU, or by torch's operations in tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import Function, once_differentiable
+from torch.nn import functional
 
 from pairrank._protocols import (
+    Exponential,
     FloatArray,
     Generic,
     LossFamily,
     PairLoss,
     PiecewisePolynomial,
+    Sigmoidal,
     Squares,
     Tubes,
 )
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
+from pairrank.pair_sums.direct import runs_of
 from pairrank.preferences import Differences, Levels, Pairs
-from pairrank.torch.autograd import Evaluate, Evaluation, phi, sum_type
 
 TILE = 1 << 20
 """Pairs that are in memory at a time, or those of one winner if there are more."""
 _LARGEST = 1e305
 """Larger scores have differences that are not finite."""
+_SCALE = math.sqrt(3.0) / math.pi
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+
+
+class Evaluation(NamedTuple):
+    """A sum over pairs at some scores; tensors are on the device of the scores."""
+
+    value: Tensor
+    """The sum, a scalar."""
+    gradient: Tensor
+    """Its gradient by the scores, (n_rows,)."""
+    product: Callable[[Tensor], Tensor]
+    """Returns the Hessian times a vector, both (n_rows,) in the type of `gradient`."""
+
+
+Evaluate = Callable[[Tensor], Evaluation]
+"""From scores of shape (n_rows,), without a graph, to an `Evaluation` at them."""
+
+
+def sum_type(device: torch.device) -> torch.dtype:
+    """Return the type that sums have on a device: float64, or float32 where there is no other."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def differentiable(scores: Tensor, evaluate: Evaluate) -> Tensor:
+    """Return the value of a sum as a scalar that can be differentiated twice by the scores.
+
+    The value has the type of the scores, float32 for types of 16 bits; the gradient has the type of
+    the scores.
+    """
+    value: Tensor = _Value.apply(scores, evaluate)
+    return value
+
+
+class _Value(Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, evaluate: Evaluate) -> Tensor:
+        with torch.autocast(scores.device.type, enabled=False):
+            found = evaluate(scores.detach())
+        ctx.found = found._replace(value=found.value.detach())  # not the output: no cycle
+        ctx.save_for_backward(scores)
+        return found.value.to(scores.device, torch.promote_types(scores.dtype, torch.float32))
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> Any:
+        (scores,) = ctx.saved_tensors
+        return _Gradient.apply(upstream[0], scores, ctx.found), None
+
+
+class _Gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, upstream: Tensor, scores: Tensor, found: Evaluation) -> Tensor:
+        ctx.found = found
+        ctx.save_for_backward(upstream, scores)
+        return _scaled(found.gradient, upstream).to(scores.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *vectors: Tensor) -> Any:
+        upstream, scores = ctx.saved_tensors
+        gradient = ctx.found.gradient
+        v = vectors[0].to(gradient.dtype)
+        with torch.autocast(scores.device.type, enabled=False):
+            product = _scaled(ctx.found.product(v), upstream)
+        by_upstream = torch.dot(gradient, v).to(upstream.dtype)
+        return by_upstream, product.to(scores.dtype), None
+
+
+def _scaled(values: Tensor, factor: Tensor) -> Tensor:
+    """Return values times a scalar, in the type of the values."""
+    return values * factor.to(values.dtype)
 
 
 def compiled_sum(
@@ -122,38 +198,25 @@ class _Runs(NamedTuple):
 
 
 def _runs_of(preferences: Levels | Pairs | Differences) -> _Runs:
-    if isinstance(preferences, Pairs):
-        return _runs_of_pairs(preferences)
     if isinstance(preferences, Differences):
         return _runs_of_differences(preferences)
-    return _runs_of_levels(preferences)
-
-
-def _runs_of_levels(levels: Levels) -> _Runs:
-    """Return a run per row, over all lower groups of its query; with edges one per row and edge."""
-    starts, n_places = levels.group_start, levels.row_of.size
-    query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
-    if levels.edges is None:
-        high = np.arange(query.size)
-        first, last = levels.query_group[query], high
+    if isinstance(preferences, Levels):
+        row_of, n_places = preferences.row_of, preferences.row_of.size
+        winner, start, count = runs_of(preferences)
+        wins, loses = (np.ones(n_places) if side is None else side for side in preferences.sides)
+        scale = np.broadcast_to(preferences.pair_scale, preferences.n_queries)
+        weight = (wins * np.repeat(scale, np.diff(preferences.query_start)))[winner]
+        shift = np.zeros(winner.size)
     else:
-        low, high = levels.edges.T
-        first, last = low, low + 1
-    sizes = starts[high + 1] - starts[high]
-    before = np.cumsum(sizes) - sizes
-    winner = np.arange(sizes.sum()) + np.repeat(starts[high] - before, sizes)
-    wins, loses = (np.ones(n_places) if side is None else side for side in levels.sides)
-    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[query][high]
-    return _Runs(
-        levels.row_of,
-        np.zeros(n_places),
-        loses,
-        winner,
-        np.repeat(starts[first], sizes),
-        np.repeat(starts[last] - starts[first], sizes),
-        np.repeat(scale, sizes) * wins[winner],
-        np.zeros(winner.size),
-    )
+        row_of, n_places = np.arange(preferences.n_rows, dtype=np.int32), preferences.n_rows
+        winner, start = (each.astype(np.int64) for each in (preferences.i, preferences.j))
+        loses = np.ones(n_places)
+        one = np.ones(winner.size)
+        weight, shift = (
+            one if each is None else each for each in (preferences.weight, preferences.magnitude)
+        )
+        count, weight = one.astype(int), preferences.pair_scale * weight
+    return _Runs(row_of, np.zeros(n_places), loses, winner, start, count, weight, shift)
 
 
 def _runs_of_differences(differences: Differences) -> _Runs:
@@ -165,32 +228,9 @@ def _runs_of_differences(differences: Differences) -> _Runs:
     query = query_of[order]
     weight = np.ones(n_rows) if differences.weight is None else differences.weight[order]
     scale = np.divide(0.5, query_weight, out=np.zeros(sizes.size), where=query_weight > 0.0)
-    return _Runs(
-        order,
-        differences.target[order],
-        weight,
-        np.arange(n_rows),
-        (np.cumsum(sizes) - sizes)[query],
-        sizes[query],
-        scale[query] * weight,
-        np.zeros(n_rows),
-    )
-
-
-def _runs_of_pairs(pairs: Pairs) -> _Runs:
-    """Return a run per comparison; losses of preferences do not look at its magnitude."""
-    weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
-    magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
-    return _Runs(
-        np.arange(pairs.n_rows),
-        np.zeros(pairs.n_rows),
-        np.ones(pairs.n_rows),
-        pairs.i,
-        pairs.j,
-        np.ones(pairs.n_pairs, int),
-        weight * pairs.pair_scale,
-        magnitude,
-    )
+    start, count = (np.cumsum(sizes) - sizes)[query], sizes[query]
+    runs = (np.arange(n_rows), start, count, scale[query] * weight, np.zeros(n_rows))
+    return _Runs(order, differences.target[order], weight, *runs)
 
 
 class _Tile(NamedTuple):
@@ -271,3 +311,58 @@ def _scatter(total: Tensor, tile: _Tile, of_pairs: Tensor) -> None:
     """Add what pairs give to their winners, and subtract it from their losers."""
     total.index_add_(0, tile.winner[:, 0], of_pairs.sum(1))
     total.index_add_(0, tile.loser.flatten(), of_pairs.flatten(), alpha=-1.0)
+
+
+def phi(family: LossFamily, d: Tensor, order: int) -> Tensor:
+    """Return the cost of each margin d, or its first or second derivative.
+
+    It is the `phi` of losses, which states what counts at kinks; squares and tubes get margins less
+    the magnitude wanted.
+    """
+    if isinstance(family, Sigmoidal):
+        return _sigmoidal(family.value if order == 0 else family.slope, d, order)
+    if isinstance(family, PiecewisePolynomial):
+        terms = [c * _power((m - d).clamp(min=0.0), p, order) for m, p, c in family.terms]
+        return torch.stack(terms).sum(dim=0)
+    if isinstance(family, Exponential):
+        return (-1.0) ** order * torch.exp(-d)
+    assert isinstance(family, Squares | Tubes)
+    if isinstance(family, Squares):
+        return (d * d, 2.0 * d, torch.full_like(d, 2.0))[order]
+    cost = _power((d.abs() - family.epsilon).clamp(min=0.0), family.power, order)
+    return -cost * d.sign() if order == 1 else cost
+
+
+def _sigmoidal(name: str, d: Tensor, order: int) -> Tensor:
+    """Return phi of "logistic" or "probit", or a derivative."""
+    if name == "logistic":
+        if order == 0:
+            return -functional.logsigmoid(d)
+        if order == 1:
+            return -torch.sigmoid(-d)
+        return torch.sigmoid(d) * torch.sigmoid(-d)
+    x = _SCALE * d
+    if order == 0:
+        return (-d).clamp(min=0.0) + _normal_tail(x.abs()) / _SCALE
+    if order == 1:
+        return -torch.special.ndtr(-x)
+    return _SCALE * _density(x)
+
+
+def _power(over: Tensor, power: int, order: int) -> Tensor:
+    """Return over**power or a derivative by the margin, 0 where `over` is 0."""
+    if order == 0:
+        return over**power
+    if order == 1:
+        return -2.0 * over if power == 2 else -(over > 0.0).to(over.dtype)
+    return 2.0 * (over > 0.0).to(over.dtype) if power == 2 else torch.zeros_like(over)
+
+
+def _density(x: Tensor) -> Tensor:
+    return _DENSITY * torch.exp(-0.5 * x * x)
+
+
+def _normal_tail(x: Tensor) -> Tensor:
+    """Return pdf(x) - x Phi(-x) for x >= 0."""
+    scaled = _DENSITY - 0.5 * x * torch.special.erfcx(x / math.sqrt(2.0))
+    return torch.exp(-0.5 * x * x) * scaled.clamp(min=0.0)
