@@ -191,9 +191,10 @@ class Crossed:
         return np.column_stack([scores, columns])
 
     def at(self):
-        """Return the sums, and the gradient by row."""
-        total = self.sums.at(self.w)
-        return total, total.gradient[1:]
+        """Return the sums, and the gradient by row; the error is that of all rows together."""
+        point = self.sums.at(self.w)
+        by_rows = point.gradient_error and point.gradient_error / (0.5 * self.sums._absolute_share)
+        return point._replace(gradient_error=by_rows), point.gradient[1:]
 
     def product(self, v):
         return self.sums.at(self.w).hessian().matvec(np.append(0.0, v))[1:]

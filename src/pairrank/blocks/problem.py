@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank._protocols import FloatArray, LinearMap, PairLoss, Sigmoidal
+from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
 from pairrank.blocks._contracts import BlockLayout, Passes
 from pairrank.blocks.catalog import design_of
 from pairrank.blocks.crossing import (
@@ -26,8 +26,7 @@ from pairrank.blocks.differences import (
 )
 from pairrank.blocks.layouts import Prepared, sampled_levels
 from pairrank.exceptions import PairrankError
-from pairrank.objective import Problem, Total
-from pairrank.objective.pair_objective import ROUNDING
+from pairrank.objective import Problem
 from pairrank.pair_sums import bind
 from pairrank.pair_sums.profiles import LEAST_EPS
 from pairrank.preferences import Differences
@@ -134,13 +133,14 @@ class BlockSums:
     def __init__(self, problem: BlockProblem) -> None:
         self.problem = problem
         self.n_features, self.precision = problem.n_features, _PRECISION
+        self.dtype = problem.prepared.catalog.dtype
         self.factor = problem.factor * problem.prepared.scale
         queries = problem.prepared.crossing
         self.crossing = crossing_sum(problem.loss, queries, problem.eps) if queries else None
         self._n_sharper, self._has_error, self._is_first = 0, False, True
-        self._zero: Total | None = None
+        self._zero: Point | None = None
 
-    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Total:
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the sum over all pairs, and its gradient by the weights."""
         if self._zero is not None and not w.any():
             return self._zero
@@ -149,7 +149,7 @@ class BlockSums:
         total, self._zero = self._totals(w, np.zeros_like(w), scores=scores)
         return total
 
-    def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Total]:
+    def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Point]:
         """Return the sums at some weights; `scores` are those of the first."""
         problem, sums = self.problem, self.crossing
         known = [self._sampled(w) for w in (points if scores is None else points[1:])]
@@ -188,7 +188,7 @@ class BlockSums:
             return sample.preferences.centred(scores - sample.preferences.target)
         return scores
 
-    def _total(self, found: Summed, asked: Asked, scores: FloatArray) -> Total:
+    def _total(self, found: Summed, asked: Asked, scores: FloatArray) -> Point:
         """Return the sums at the only point of `asked`."""
         problem, factor, totals = self.problem, self.factor, found.totals
 
@@ -198,14 +198,17 @@ class BlockSums:
             return BlockHessian(problem.passes, own, factor, problem.penalty)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            return Total(
+            return Point(
                 value=np.inf if np.isnan(totals.value) else factor * totals.value,
                 gradient=factor * found.gradient,
                 scores=scores,
+                hessian=hessian,
+                preconditioner=lambda: problem.uneven_diagonal,
+                rounding=lambda: problem.prepared.catalog.rounding,
                 score_norm=factor * float(np.sqrt(totals.square)),
                 value_error=factor * totals.error,
-                gradient_error=factor * totals.gradient_error,
-                hessian=hessian,
+                gradient_error=totals.gradient_error
+                and 0.5 * factor * totals.gradient_error * self._absolute_share,
             )
 
     def sharpen(self) -> bool:
@@ -225,20 +228,8 @@ class BlockSums:
             return _SHARPER_CELLS
         return max(0, int(np.ceil(np.log(self.problem.eps / LEAST_EPS) / np.log(100.0))))
 
-    @property
-    def rounding(self) -> FloatArray:
-        """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
-        return self.problem.prepared.catalog.rounding
-
-    def is_rounding(self, zero: Total) -> bool:
-        """Whether a gradient at zero may be rounding alone."""
-        dtype = self.problem.prepared.catalog.dtype
-        unit = max(ROUNDING * _PRECISION, 2.0 * float(np.finfo(dtype).eps))
-        off = self.rounding * (unit / (2.0 * float(np.finfo(np.float64).eps)))
-        return bool((np.abs(zero.gradient) <= zero.score_norm * off).all())
-
     @functools.cached_property
-    def absolute_share(self) -> float:
+    def _absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values.
 
         Without a sample it is a bound: no value is greater than the root of its feature's squares.
@@ -246,7 +237,9 @@ class BlockSums:
         sample = self.problem.sample
         if sample is not None:
             return sample.absolute_share
-        return float(np.linalg.norm(self.rounding)) / float(np.finfo(np.float64).eps)
+        return float(np.linalg.norm(self.problem.prepared.catalog.rounding)) / float(
+            np.finfo(np.float64).eps
+        )
 
 
 class Asked(NamedTuple):

@@ -227,22 +227,21 @@ def meet(
 
     query_code (n_queries + 1,): where the codes of each query begin. keys (n_entries,), start
     (n_codes + 1,): the boxes of entries, and where those of each code begin. moments
-    (n_columns, n_entries * P): of the sources, for each of several weights. Code c meets the codes
+    (n_entries * P,): of the sources. Code c meets the codes
     codes[code_start[c] : code_start[c + 1]]; if `code_start` is empty, all codes of its query
     before it, or after it if `above`. blocks, limits, width: as for `product`. With `lowered`, the
     weight of the sources is subtracted, which turns sums of S into gradients. spare
     (2, n_entries), running (n_entries * P,): scratch memory. Costs O(entries * P^2) times the boxes
-    within reach, and O(codes * boxes) of a query, for each column.
+    within reach, and O(codes * boxes) of a query.
     """
     degree = len(blocks)
     for query in range(len(query_code) - 1):
         first, stop = query_code[query], query_code[query + 1]
         boxes = spare[0, : _distinct(keys, start, first, stop, spare[0], spare[1])]
-        for column in range(len(moments)):
-            _meet_in_query(
-                first, stop, boxes, keys, start, moments[column], above, code_start, codes, blocks,
-                limits, width, lowered, running[: len(boxes) * degree], result[column],
-            )  # fmt: skip
+        _meet_in_query(
+            first, stop, boxes, keys, start, moments, above, code_start, codes, blocks, limits,
+            width, lowered, running[: len(boxes) * degree], result,
+        )  # fmt: skip
 
 
 @compiled

@@ -11,7 +11,12 @@ from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
 from pairrank.objective.normal_equations import dense
 from pairrank.objective.pair_hessian import PairHessian, takes_levels
-from pairrank.objective.pair_objective import ExactHessian, GivenInverse, PairObjective
+from pairrank.objective.pair_objective import (
+    ExactHessian,
+    GivenInverse,
+    HessianModel,
+    PairObjective,
+)
 from pairrank.objective.problem import Problem
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
@@ -32,7 +37,7 @@ _ENOUGH = 0.02
 """The search along a line ends at this part of the slope at its start."""
 
 
-class SampledModel:
+class SampledModel(HessianModel):
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
     At first `n_rows` are drawn, or all rows where that is half of them or more. `is_exact` says
@@ -154,7 +159,7 @@ class SymmetricMatrix:
         return linalg.cho_solve(self._factor, v, check_finite=False)
 
 
-class BandedModel:
+class BandedModel(HessianModel):
     """The Hessian of every row, its many levels merged into a few bands.
 
     It leaves out the pairs within a band, about one in `n_bands`, and scales the others up. Its
@@ -177,9 +182,6 @@ class BandedModel:
         curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
         return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
 
-    def inverse(self, w: FloatArray, scores: FloatArray) -> None:
-        """Return None: bands give no preconditioner."""
-
     def refine(self) -> bool:
         """Use more bands, then the Hessian of every pair; False if that is used already."""
         if self._pair_sum is None:
@@ -197,7 +199,7 @@ class BandedModel:
             self._pair_sum.finer = 1.0 / _COARSER
 
 
-class ModelOfSample:
+class ModelOfSample(HessianModel):
     """The Hessian of a sample of rows in memory, for rows that are elsewhere.
 
     `is_whole` says that the sample has all rows. `refine` uses the Hessian of every pair, which

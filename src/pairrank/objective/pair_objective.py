@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -21,20 +22,20 @@ _EVEN = 10.0
 """A diagonal is even where its 90th percentile is at most this many times its 10th."""
 
 
-class HessianModel(Protocol):
+class HessianModel(ABC):
     """An approximate Hessian, cheaper than that of every pair, or its inverse."""
 
+    @abstractmethod
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return a Hessian at `w`, penalty included; None: use that of every pair."""
-        ...
 
     def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return an approximate inverse for preconditioning, or None."""
-        ...
+        return None
 
+    @abstractmethod
     def refine(self) -> bool:
         """Use a better approximation of the exact Hessian; False if that is impossible."""
-        ...
 
 
 class ExactHessian:
@@ -87,48 +88,8 @@ def is_even(spread: FloatArray) -> bool:
     return bool(high <= _EVEN * low)
 
 
-ROUNDING = 0.1
+_ROUNDING = 0.1
 """A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
-
-
-class Total(NamedTuple):
-    """The factor times a pair sum at some weights, with its gradient by the weights."""
-
-    value: float
-    gradient: FloatArray
-    scores: FloatArray
-    """What `Sums.at` takes as `scores` for the same weights."""
-    score_norm: float
-    """The norm of the gradient by the scores."""
-    value_error: float
-    gradient_error: float
-    """Bound on the sum over rows of the errors of the gradient by the scores."""
-    hessian: Callable[[], LinearMap]
-    """Returns the Hessian of every pair, penalty included."""
-
-
-class Sums(Protocol):
-    """The sums of a problem over its rows, wherever these are."""
-
-    n_features: int
-    precision: float
-
-    @property
-    def rounding(self) -> FloatArray:
-        """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
-
-    @property
-    def absolute_share(self) -> float:
-        """The norm of the mean over pairs of both rows' absolute values."""
-
-    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Total:
-        """Return the sums at some weights."""
-
-    def sharpen(self) -> bool:
-        """Let later sums have smaller errors; False where they are least."""
-
-    def is_rounding(self, zero: Total) -> bool:
-        """Whether a gradient at zero may be rounding alone."""
 
 
 class PairObjective:
@@ -149,19 +110,15 @@ class PairObjective:
         self._sums = problem.bound()
         self.n_features, self.precision = self._sums.n_features, self._sums.precision
         self.penalty = problem.penalty
-        self._zero: Total | None = None
+        self._zero: Point | None = None
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum and its gradient, without the penalty."""
-        if w.any():
-            return self._point(w, self._sums.at(w, scores))
-        if self._zero is None:
-            zero = self._sums.at(w)
-            if self._sums.is_rounding(zero):
-                zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
-            zero.gradient.flags.writeable = False
-            self._zero = zero
-        return self._point(w, self._zero)
+        point = self._sums.at(w, scores) if w.any() else self._at_zero(w)
+        return point._replace(
+            hessian=functools.partial(self._hessian, w, point),
+            preconditioner=functools.partial(self._preconditioner, w, point.scores),
+        )
 
     def sharpen(self) -> bool:
         """Let the sums take a smaller error."""
@@ -174,26 +131,23 @@ class PairObjective:
         """Ask the model for a better Hessian; False if there is none."""
         return self._model is not None and self._model.refine()
 
-    def _point(self, w: FloatArray, total: Total) -> Point:
-        of_gradient = total.gradient_error
-        if of_gradient:  # an estimate
-            of_gradient *= 0.5 * self._sums.absolute_share
-        return Point(
-            value=total.value,
-            gradient=total.gradient,
-            scores=total.scores,
-            hessian=functools.partial(self._hessian, w, total),
-            preconditioner=functools.partial(self._preconditioner, w, total.scores),
-            rounding=lambda: self._sums.rounding,
-            score_norm=total.score_norm,
-            value_error=total.value_error,
-            gradient_error=of_gradient,
-        )
+    def _at_zero(self, w: FloatArray) -> Point:
+        """Return the point at zero, whose gradient is 0 where it may be rounding alone."""
+        if self._zero is None:
+            zero = self._sums.at(w)
+            unit = _ROUNDING * self.precision / (2.0 * float(np.finfo(np.float64).eps))
+            unit = max(unit, float(np.finfo(self._sums.dtype).eps / np.finfo(np.float64).eps))
+            off = zero.score_norm * zero.rounding() * unit
+            if ((np.abs(zero.gradient) <= off) & (off < np.inf)).all():
+                zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
+            zero.gradient.flags.writeable = False
+            self._zero = zero
+        return self._zero
 
-    def _hessian(self, w: FloatArray, total: Total) -> LinearMap:
+    def _hessian(self, w: FloatArray, point: Point) -> LinearMap:
         """Return the (generalised) Hessian, of the model or of every pair."""
-        modelled = None if self._model is None else self._model.hessian(w, total.scores)
-        return total.hessian() if modelled is None else modelled
+        modelled = None if self._model is None else self._model.hessian(w, point.scores)
+        return point.hessian() if modelled is None else modelled
 
     def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the model's inverse, the given one, or that of an uneven diagonal."""

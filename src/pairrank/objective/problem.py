@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from pairrank._protocols import FloatArray, LinearMap, PairLoss, Squares, Tubes
+from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Squares, Tubes
 from pairrank.design import Design
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Square
 from pairrank.objective.pair_objective import (
     ENOUGH_ENTRIES,
-    ROUNDING,
     ExactHessian,
     InverseDiagonal,
     KernelDesign,
-    Total,
     is_even,
     spread_of_features,
 )
@@ -226,11 +224,12 @@ class RowSums:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.design = problem, problem.design
         self.n_features, self.precision = self.design.n_features, self.design.precision
+        self.dtype = self.design.dtype
         self.pair_sum = bind(
             problem.loss, problem.preferences, pair_sum=problem.algorithm, eps=problem.eps
         )
 
-    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Total:
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum, and its gradient by the weights.
 
         The curvature at zero, which an objective keeps, is evaluated when it is asked for.
@@ -249,14 +248,17 @@ class RowSums:
             return ExactHessian(design, curvature(), factor, penalty)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            return Total(
+            return Point(
                 value=factor * found.value,
                 gradient=factor * design.transposed(found.gradient),
                 scores=scores,
+                hessian=hessian,
+                preconditioner=lambda: problem.uneven_diagonal,
+                rounding=lambda: self.rounding,
                 score_norm=factor * float(linalg.norm(found.gradient, check_finite=False)),
                 value_error=factor * found.error,
-                gradient_error=factor * found.gradient_error,
-                hessian=hessian,
+                gradient_error=found.gradient_error
+                and 0.5 * factor * found.gradient_error * problem.absolute_share,
             )
 
     def sharpen(self) -> bool:
@@ -267,19 +269,3 @@ class RowSums:
     def rounding(self) -> FloatArray:
         """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
         return self.design.rounding()
-
-    @property
-    def absolute_share(self) -> float:
-        """The norm of the mean over pairs of both rows' absolute values."""
-        return self.problem.absolute_share
-
-    def is_rounding(self, zero: Total) -> bool:
-        """Whether a gradient at zero may be rounding alone: every k-th row of X gives its size."""
-        design = self.design
-        if isinstance(design, KernelDesign):
-            return False
-        some, every = self.problem.some_rows, self.problem.stride
-        unit = max(ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
-        size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
-        off = zero.score_norm * size * unit
-        return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())

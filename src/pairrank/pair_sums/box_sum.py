@@ -37,8 +37,7 @@ class Moments:
     keys: FloatArray
     """floor(z / H) of each entry's box, ascending within each code."""
     values: FloatArray
-    """By side, entry and moment, (n_sides, n_entries, P). Those of many weights at once have an
-    axis for these after that of sides; they are neither merged nor looked up."""
+    """By side, entry and moment, (n_sides, n_entries, P)."""
 
     def merged(self, other: Moments) -> Moments:
         """Return the moments of both sets of points together."""
@@ -143,19 +142,18 @@ def meet(
 
     `query_code` (n_queries + 1,): where the codes of each query begin. The first side of the
     moments is that of winners, the last that of losers. `lowered` subtracts the weight of the
-    sources. The result is (n_entries, P), or has an axis for weights before. Costs O(entries)
-    products of some boxes, and O(codes * boxes) of each query, for each of the weights.
+    sources. The result is (n_entries, P). Costs O(entries) products of some boxes, and
+    O(codes * boxes) of each query.
     """
     start = np.searchsorted(moments.code, np.arange(query_code[-1] + 1))
-    values = np.ascontiguousarray(moments.values[0 if above else -1])
-    sources = values.reshape(-1, moments.keys.size * rule.degree)
-    result = np.empty(sources.shape)
+    sources = np.ascontiguousarray(moments.values[0 if above else -1]).ravel()
+    result = np.empty(sources.size)
     boxes.meet(
         query_code, moments.keys, start, sources, above, *(links[2:] if above else links[:2]),
         blocks_of(profile, rule), limits_of(profile), rule.width, lowered,
-        np.empty((2, moments.keys.size)), np.empty(sources.shape[1]), result,
+        np.empty((2, moments.keys.size)), np.empty(sources.size), result,
     )  # fmt: skip
-    return result.reshape(values.shape)
+    return result.reshape(-1, rule.degree)
 
 
 def box_sum(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from pairrank.pair_sums.profiles import (
     BoxRule,
     box_rule,
 )
-from pairrank.pair_sums.sigmoid_pairs import NONE, batches
+from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative, batches
 from pairrank.preferences import Levels
 from pairrank.preferences.sampling import ranges
 
@@ -118,24 +117,14 @@ class BoxedQueries:
         threads.run(add, self._parts)
         return costs
 
-    def derivative(self, order: int, scores: FloatArray) -> BoxedDerivative:
+    def derivative(self, order: int, scores: FloatArray) -> Derivative:
         """Return the derivatives of this order; the scores must not change."""
-        return BoxedDerivative([_BatchDerivative(part, order, scores) for part in self._parts])
+        parts = threads.run(lambda part: _BatchDerivative(part, order, scores), self._parts)
 
+        def add_products(v: FloatArray | None, result: FloatArray) -> None:
+            threads.run(lambda part: part.add(v, result), parts)
 
-class BoxedDerivative:
-    """The derivatives of `BoxedQueries` at fixed scores."""
-
-    def __init__(self, parts: list[_BatchDerivative]) -> None:
-        self._parts = parts
-
-    def products(self, vectors: FloatArray, results: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j) of each vector."""
-        threads.run(lambda part: part.add_products(vectors, results), self._parts)
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the sums of k, of order 2."""
-        threads.run(lambda part: part.add_diagonal(result), self._parts)
+        return add_products
 
 
 class _Batch(LevelBoxes):
@@ -173,54 +162,40 @@ class _Batch(LevelBoxes):
         """Add to `gradient`; return the value of each query without its scale."""
         placed = self.placed(1, scores[self.rows], self.code)
         moments = placed.moments(*self.weight)
-        own = gradient[self.rows]
-        self.add(placed, self.scaled_series(1, moments), own[np.newaxis])
-        gradient[self.rows] = own
+        gradient[self.rows] += self.sums(1, placed, moments)
         return self.costs(moments)
 
-    def scaled_series(self, order: int, moments: Moments) -> FloatArray:
-        """Return the series times the scales of the queries, (n_sides, n_columns, n_entries, P)."""
-        series = self.series(order, moments).values
+    def sums(self, order: int, placed: Boxes, moments: Moments) -> FloatArray:
+        """Return the series at the rows, times their weights and the scales of their queries."""
+        series, result = self.series(order, moments).values, np.zeros(placed.points.size)
         series *= self.scale_of_codes[moments.code][:, np.newaxis]
-        return series.reshape(len(series), -1, *series.shape[-2:])
-
-    def add(self, placed: Boxes, series: FloatArray, results: FloatArray) -> None:
-        """Add the series at the rows, times their weights, to the results (n_columns, n)."""
         for each, weight in zip(series, self.weight, strict=True):
-            for column, result in zip(each, results, strict=True):
-                placed.add(column, weight, result)
+            placed.add(each, weight, result)
+        return result
 
-    def less_means(self, vectors: FloatArray) -> FloatArray:
-        """Return the rows' entries of each vector, less their means over the query."""
-        own = np.ascontiguousarray(vectors[:, self.rows])
+    def less_mean(self, v: FloatArray) -> FloatArray:
+        """Return the rows' entries of a vector, less their mean over the query."""
+        own = v[self.rows]
         if self.queries.size == 1:
-            return own - own.mean(axis=1, keepdims=True)
+            return np.asarray(own - own.mean())
         query = self._query_of[self.code]
-        sizes = np.bincount(query)
-        return np.array([each - (np.bincount(query, each) / sizes)[query] for each in own])
+        return np.asarray(own - (np.bincount(query, own) / np.bincount(query))[query])
 
 
 class _BatchDerivative:
     """The derivatives of a `_Batch` at fixed scores."""
 
     def __init__(self, owner: _Batch, order: int, scores: FloatArray) -> None:
-        placed = owner.placed(order, scores[owner.rows], owner.code)
-        self._owner, self._order, self._placed = owner, order, placed
-        self._alone = np.zeros((1, placed.points.size))
+        self._owner, self._order = owner, order
+        self._placed = placed = owner.placed(order, scores[owner.rows], owner.code)
+        self._alone = owner.sums(order, placed, placed.moments(*owner.weight))
         """The sums of k."""
-        owner.add(placed, owner.scaled_series(order, placed.moments(*owner.weight)), self._alone)
 
-    def add_products(self, vectors: FloatArray, results: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j) of each vector."""
-        owner, placed, moved = self._owner, self._placed, self._owner.less_means(vectors)
-        of_values = [side * moved if side.size else moved for side in owner.weight]
-        found = placed.moments(*itertools.chain(*of_values))
-        by_side = found.values.reshape(len(of_values), len(moved), *found.values.shape[1:])
-        series = owner.scaled_series(self._order, replace(found, values=by_side))
-        own = self._alone * moved
-        owner.add(placed, -series, own)
-        results[:, owner.rows] += own
-
-    def add_diagonal(self, result: FloatArray) -> None:
-        """Add the sums of k."""
-        result[self._owner.rows] += self._alone[0]
+    def add(self, v: FloatArray | None, result: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j), or of k; see `Derivative`."""
+        owner, placed, own = self._owner, self._placed, self._alone
+        if v is not None:
+            moved = owner.less_mean(v)
+            weights = (side * moved if side.size else moved for side in owner.weight)
+            own = own * moved - owner.sums(self._order, placed, placed.moments(*weights))
+        result[owner.rows] += own

@@ -60,9 +60,11 @@ class TiledSum(BoundSum):
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
         """Return, for each row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
 
-        For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient.
+        For each row v of `vectors`; both (n_vectors, n_rows). Costs a gradient each.
         """
-        return self.products(as_scores(scores, self.n_rows), vectors, order=1, sign=1.0)
+        scores = as_scores(scores, self.n_rows)
+        found = [self.product(scores, v, order=1, sign=1.0) for v in vectors]
+        return np.reshape(found, (-1, self.n_rows))
 
     def phi(self, tile: Tile, scores: FloatArray, order: int) -> FloatArray:
         """Return each pair's weight times phi or a derivative of it."""
@@ -72,17 +74,13 @@ class TiledSum(BoundSum):
             none = np.zeros(d.size)  # Of a pair of weight 0, whose cost may be infinite.
             return np.multiply(result, tile.weight, out=none, where=np.greater(tile.weight, 0))
 
-    def products(
-        self, scores: FloatArray, vectors: FloatArray, *, order: int, sign: float
-    ) -> FloatArray:
+    def product(self, scores: FloatArray, v: FloatArray, *, order: int, sign: float) -> FloatArray:
         """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` for lost pairs."""
-        checked = [as_scores(v, self.n_rows) for v in vectors]
-        results = np.zeros((len(checked), self.n_rows))
+        v, result = as_scores(v, self.n_rows), np.zeros(self.n_rows)
         for tile in self.tiles():
-            factor = self.phi(tile, scores, order)
-            for v, result in zip(checked, results, strict=True):
-                result += self.by_row(tile, factor * (v[tile.winner] - v[tile.loser]), sign)
-        return results
+            change = v[tile.winner] - v[tile.loser]
+            result += self.by_row(tile, self.phi(tile, scores, order) * change, sign)
+        return result
 
     @np.errstate(over="ignore", invalid="ignore")
     def by_row(self, tile: Tile, values: FloatArray, sign: float) -> FloatArray:
@@ -101,7 +99,7 @@ class TiledSum(BoundSum):
         return TiledCurvature(self, scores.copy())
 
 
-class TiledCurvature:
+class TiledCurvature(OneByOne):
     """The Hessian of a `TiledSum` at fixed scores; only the scores are stored."""
 
     def __init__(self, owner: TiledSum, scores: FloatArray) -> None:
@@ -109,11 +107,7 @@ class TiledCurvature:
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        return self.matmat(v[np.newaxis])[0]
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows)."""
-        return self.owner.products(self.scores, vectors, order=2, sign=-1.0)
+        return self.owner.product(self.scores, v, order=2, sign=-1.0)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""

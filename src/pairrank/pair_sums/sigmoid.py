@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums._bound import BoundSum, as_scores, borders_of, refuse_scores, within_bands
+from pairrank.pair_sums._bound import (
+    BoundSum,
+    OneByOne,
+    as_scores,
+    borders_of,
+    refuse_scores,
+    within_bands,
+)
 from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
     Derivative,
@@ -129,12 +136,8 @@ class SigmoidSum(BoundSum):
         scores = as_scores(scores, self.n_rows)
         if not self._in_range(scores):
             refuse_scores(self.most)
-        derivatives = self._derivatives(1, scores)
-        checked = np.reshape([as_scores(each, self.n_rows) for each in vectors], (-1, self.n_rows))
-        result = np.zeros(checked.shape)
-        for derivative in derivatives:
-            derivative.products(checked, result)
-        return result
+        first = SigmoidCurvature(self.n_rows, self._derivatives(1, scores))
+        return np.reshape([first.matvec(v) for v in vectors], (-1, self.n_rows))
 
     def _derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         parts = self._second if order == 2 else [*self._pairs, *self._fast]
@@ -221,18 +224,16 @@ class Itself:
         self._part = scale * float(CURVATURE[kind].function(np.zeros(1))[0])
 
     def derivative(self, order: int, scores: FloatArray) -> Derivative:
-        """Return itself, the same at all scores."""
-        return self
+        """Return the second derivatives at 0; a row's product is 0, as it equals itself."""
 
-    def products(self, vectors: FloatArray, results: FloatArray) -> None:
-        """Add nothing, since a row does not differ from itself."""
+        def take_off(v: FloatArray | None, result: FloatArray) -> None:
+            if v is None:
+                result[self._rows] -= self._part
 
-    def diagonal(self, result: FloatArray) -> None:
-        """Take off the second derivative at 0."""
-        result[self._rows] -= self._part
+        return take_off
 
 
-class SigmoidCurvature:
+class SigmoidCurvature(OneByOne):
     """The Hessian of a `SigmoidSum` at fixed scores."""
 
     def __init__(self, n_rows: int, parts: list[Derivative]) -> None:
@@ -240,18 +241,14 @@ class SigmoidCurvature:
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        return self.matmat(as_scores(v, self.n_rows)[np.newaxis])[0]
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        results = np.zeros(vectors.shape)
-        for part in self.parts:
-            part.products(vectors, results)
-        return results
+        return self._sums(as_scores(v, self.n_rows))
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
+        return self._sums(None)
+
+    def _sums(self, v: FloatArray | None) -> FloatArray:
         result = np.zeros(self.n_rows)
-        for part in self.parts:
-            part.diagonal(result)
+        for add in self.parts:
+            add(v, result)
         return result

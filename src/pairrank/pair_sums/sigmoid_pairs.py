@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,11 @@ NONE = np.empty(0)
 """No weights, or no vector."""
 
 
-class Derivative(Protocol):
-    """The first or second derivatives k of a part of a sum at fixed scores."""
+Derivative = Callable[[FloatArray | None, FloatArray], None]
+"""Adds to each row of the second array the sum of k (v_i - v_j) over its pairs, v the first array.
 
-    def products(self, vectors: FloatArray, results: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j) over each row's pairs; of order 2: Hessian times v.
-
-        Both are (n_vectors, n_rows).
-        """
-        ...
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add to each row (n_rows,) the sum of k, which is the Hessian's diagonal; of order 2."""
-        ...
+Both are (n_rows,); k are first or second derivatives at fixed scores. None instead of v: adds the
+sums of k, for order 2 the Hessian's diagonal."""
 
 
 class QuerySum(Protocol):
@@ -47,14 +40,6 @@ class QuerySum(Protocol):
     def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
         """Add to `gradient`; return the values of the queries without their scale."""
         ...
-
-
-class Placed(NamedTuple):
-    """The scores by place; see `pairrank.compiled.sigmoid`."""
-
-    scores: FloatArray
-    exponentials: FloatArray
-    near: NDArray[np.bool_]
 
 
 class SigmoidPairs:
@@ -114,34 +99,33 @@ class SigmoidPairs:
         every[self._some] = costs
         return every
 
-    def derivative(self, order: int, scores: FloatArray) -> PairDerivative:
+    def derivative(self, order: int, scores: FloatArray) -> Derivative:
         """Return the derivatives of this order."""
-        return PairDerivative(self, order, self._place(scores))
+        s, a, near = self._place(scores)
 
-    def add_products(
-        self, order: int, placed: Placed, v: FloatArray | None, result: FloatArray
-    ) -> None:
-        """Add to each row the sum of k (v_i - v_j), or of k alone; see `Derivative`."""
-        s, a, near = placed
-        laid, own, others = np.zeros((3, self._size))
-        if v is not None:
-            laid[: self._row_of.size] = v[self._row_of]
-        alone = 0.0 if v is not None else 1.0
-        sign = -1.0 if order == 2 and v is not None else 1.0
+        def add_products(v: FloatArray | None, result: FloatArray) -> None:
+            laid, own, others = np.zeros((3, self._size))
+            if v is not None:
+                laid[: self._row_of.size] = v[self._row_of]
+            alone = 0.0 if v is not None else 1.0
+            sign = -1.0 if order == 2 and v is not None else 1.0
 
-        def add(queries: slice) -> None:
-            held, some = np.zeros(kernels.COLUMNS + kernels.VECTOR), near[queries]
-            pairs = some, self._tile_start[queries.start :], self._tiles, self._ends
-            sides = self._win, self._lose, laid, own, others, held
-            if some.any():
-                kernels.near_products(order, alone, *pairs, a, *sides)
-            if not some.all():
-                kernels.products(self._kind, order, alone, *pairs, s, *sides)
-            self._settle(queries, sign, own, others, result)
+            def add(queries: slice) -> None:
+                held, some = np.zeros(kernels.COLUMNS + kernels.VECTOR), near[queries]
+                pairs = some, self._tile_start[queries.start :], self._tiles, self._ends
+                sides = self._win, self._lose, laid, own, others, held
+                if some.any():
+                    kernels.near_products(order, alone, *pairs, a, *sides)
+                if not some.all():
+                    kernels.products(self._kind, order, alone, *pairs, s, *sides)
+                self._settle(queries, sign, own, others, result)
 
-        threads.run(add, self._batches)
+            threads.run(add, self._batches)
 
-    def _place(self, scores: FloatArray) -> Placed:
+        return add_products
+
+    def _place(self, scores: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Return the scores, their exponentials and `near`; see `pairrank.compiled.sigmoid`."""
         s, a = np.zeros((2, self._size))
         near = np.zeros(len(self._ranges), dtype=bool)
         s[: self._row_of.size] = scores[self._row_of]
@@ -150,7 +134,7 @@ class SigmoidPairs:
                 lambda queries: kernels.exponentials(self._ranges[queries], s, a, near[queries]),
                 self._batches,
             )
-        return Placed(s, a, near)
+        return s, a, near
 
     def _settle(
         self, queries: slice, sign: float, own: FloatArray, others: FloatArray, result: FloatArray
@@ -165,25 +149,6 @@ class SigmoidPairs:
         if weight is not None:
             result[: weight.size] = weight
         return result
-
-
-class PairDerivative:
-    """The derivatives of `SigmoidPairs` at fixed scores."""
-
-    def __init__(self, owner: SigmoidPairs, order: int, placed: Placed) -> None:
-        self._owner, self._order, self._placed = owner, order, placed
-
-    def products(self, vectors: FloatArray, results: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j) of each vector."""
-
-        def add(at: int) -> None:
-            self._owner.add_products(self._order, self._placed, vectors[at], results[at])
-
-        threads.run(add, range(len(vectors)))
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the sums of k."""
-        self._owner.add_products(self._order, self._placed, None, result)
 
 
 def pairs_of_queries(levels: Levels) -> IntArray:
