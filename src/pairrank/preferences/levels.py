@@ -110,8 +110,9 @@ class Levels:
             )
         n_rows = y.size
         sample_weight, roles = weights_of_rows(sample_weight, winner_weight, loser_weight)
-        kept = _kept_rows(sample_weight)
-        if kept is not None:
+        kept = None
+        if sample_weight is not None and not (sample_weight > 0).all():
+            kept = np.flatnonzero(sample_weight > 0).astype(np.int32)
             y, qid = y[kept], None if qid is None else qid[kept]
         labels, level_of = level_codes(y)
         if qid is None:
@@ -318,12 +319,6 @@ class Levels:
         pairs = pairs if self.roles is None else pairs.of_positive_weight()
         pairs.row_weight = self.row_weight
         return pairs
-
-
-def _kept_rows(sample_weight: FloatArray | None) -> NDArray[np.int32] | None:
-    if sample_weight is None or (sample_weight > 0).all():
-        return None
-    return np.flatnonzero(sample_weight > 0).astype(np.int32)
 
 
 def _edges(
