@@ -59,55 +59,6 @@ def test_every_sentence_has_its_cells_and_no_figure_is_typed(helper, full):
             assert measure(full).endswith("."), line.situation
 
 
-def test_lines_without_cells_say_so_or_rest_on_benchmarks(helper, empty):
-    decisions = helper("decisions")
-    shown = {line.situation: decisions.reasons(line, empty) for line in decisions.LINES}
-    assert shown["Censored times"] == [decisions.NOT_YET]
-    for sentences in shown.values():
-        assert sentences == [decisions.NOT_YET] or all(":doc:" in each for each in sentences)
-
-
-def test_columns_that_have_not_run_are_left_out(helper, full):
-    study = full.studies["cortes2007"]
-    boost = next(cell for cell in study.table("1").cells if cell.column == "RankBoost")
-    show = helper("measures").beside("cortes2007", "1", boost.row, "msd", "MSD", "MPRank", "SVRank")
-    other = helper("measures").beside(
-        "cortes2007", "1", boost.row, "msd", "MSD", "MPRank", "RankBoost", "SVRank"
-    )
-    study.records.pop(boost.key)
-    assert show(full) == other(full)
-    assert show(full).endswith(", MSD: MPRank 0.50 ± 0.35, SVRank 0.50 ± 0.35.")
-
-
-def test_names_of_no_cell_are_errors(helper, empty):
-    measures = helper("measures")
-    with pytest.raises(KeyError, match="no cell 'nowhere'"):
-        measures.beside("beyond", "conditions", "nowhere", "accuracy", "", "ridge")(empty)
-    with pytest.raises(KeyError, match="no column 'nobody'"):
-        measures.mean_gain("beyond", "survival", "concordance", "", "RankSVM", "nobody")(empty)
-
-
-def test_links_lead_to_rows_of_the_page_of_measurements(helper, full):
-    reproduced, decisions = helper("reproduced"), helper("decisions")
-    known = {
-        reproduced.row_id(study, name, row)
-        for study, name in decisions.SHOWN
-        for row in full.table(study, name)[0].rows
-    }
-    claims = {
-        reproduced.claim_id(name, claim.text)
-        for name in STUDIES
-        for claim in load_study(name).claims
-    }
-    linked = set()
-    for line in decisions.LINES:
-        for sentence in decisions.reasons(line, full):
-            linked |= set(re.findall(r"<(\w+\.html)#([^>]+)>", sentence))
-    assert {place for page, place in linked if page == reproduced.PAGE} <= known
-    assert {place for page, place in linked if page == reproduced.VERDICTS} <= claims
-    assert len(linked) > 20
-
-
 @pytest.fixture
 def built(helper, monkeypatch):
     """Return a function that builds a page from a reproduction."""
@@ -144,29 +95,8 @@ def test_pages_are_built_whatever_has_run(built, helper, request, state):
     assert ("0.50 ± 0.35" in shown) == (state == "full")
 
 
-def test_verdicts_of_every_paper_are_shown_with_their_figures(built, empty):
-    text = (DOCS / "reproduction.rst").read_text("utf-8")
-    assert re.findall(r"^\.\. verdicts:: (\w+)$", text, re.MULTILINE) == list(STUDIES)
-    for name in STUDIES:
-        page = built(f".. verdicts:: {name}\n", empty)
-        claims = load_study(name).claims
-        assert len(ids_of(page)) == len(claims) == page.astext().count("not run")
-    n_claims = sum(len(load_study(name).claims) for name in STUDIES)
-    count = built(".. verdicts::\n", empty).astext()
-    assert count == f"Of {n_claims} claims 0 hold, 0 do not hold, and {n_claims} are not run."
-
-
 def test_committed_verdicts_are_those_of_the_page(built, helper):
     page = (DOCS.parent / "REPRODUCTION.md").read_text("utf-8")
     shown = built(".. verdicts::\n", helper("reproduced").Found()).astext()
     counts = [page.count(f"| **{word}** |") for word in ("holds", "does not hold", "not run")]
     assert [int(each) for each in re.findall(r"\d+", shown)] == [sum(counts), *counts]
-
-
-def test_entries_show_the_paper_after_ours(helper):
-    extension = helper("extension")
-    assert extension.as_shown("1.9 ± 0.1 ✓<br>_2.0_") == "1.9 ± 0.1 ✓ *(paper: 2.0)*"
-    assert extension.as_shown("<br>_★_") == "*(paper: ★)*"
-    assert extension.as_shown("a_b") == "a\\_b"
-    prose = helper("reproduced").prose
-    assert prose("run by --full, `a_b` and c_d") == "run by ``--full``, ``a_b`` and c\\_d"

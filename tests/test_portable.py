@@ -7,8 +7,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import portable
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,23 +30,6 @@ def test_a_setting_fails_if_its_planted_index_or_its_tests_do(monkeypatch):
         assert len(asked) == runs
         assert asked[0][1]["NUMBA_BOUNDSCHECK"] == "1"
         assert asked[0][1]["NUMBA_CACHE_DIR"] == asked[-1][1]["NUMBA_CACHE_DIR"]
-
-
-def test_unknown_settings_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        portable.main(["no-such-setting"])
-    assert "choose of plain, Prescott" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("kernels", [[], ["Haswell"]], ids=["no OpenBLAS", "the same"])
-def test_a_setting_that_changes_nothing_is_not_run(kernels, monkeypatch, capsys):
-    libraries = [{"internal_api": "openblas", "architecture": name} for name in kernels]
-    monkeypatch.setattr(portable, "threadpool_info", lambda: libraries)
-    monkeypatch.setattr(portable, "__cpu_features__", {})
-    monkeypatch.setattr(subprocess, "run", None)
-    assert portable.settings()["Prescott"].is_other == bool(kernels)
-    assert portable.main(["Haswell"]) == 0
-    assert "changes nothing here" in capsys.readouterr().out
 
 
 def test_every_requirement_is_printed_at_its_lowest_version():

@@ -22,7 +22,6 @@ from pairrank import (
     threads,
 )
 from pairrank.design import Design
-from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.pair_sums import bind
@@ -153,21 +152,6 @@ def test_sums_have_the_same_bits_on_any_number_of_threads(
     assert_same(found)
 
 
-def test_parts_of_levels_hold_every_query_once():
-    _, y, qid = rows(True)
-    weight = np.arange(N_ROWS) % 3 * 1.0
-    for graph in ("full", "chain"):
-        whole = Levels.build(y, qid, graph=graph, sample_weight=weight).reduced("query")
-        parts = whole.parts(100)
-        assert len(parts) > 3
-        assert sum(part.n_queries for part in parts) == whole.n_queries
-        assert sum(part.n_pairs for part in parts) == whole.n_pairs
-        assert_array_equal(np.concatenate([part.row_of for part in parts]), whole.row_of)
-        assert_array_equal(np.concatenate([part.weight for part in parts]), whole.weight)
-        assert_array_equal(np.concatenate([part.pair_scale for part in parts]), whole.pair_scale)
-    assert whole.parts(N_ROWS) == [whole]
-
-
 LINES = b"".join(
     b"%d qid:q%d 1:%.17g %d:1e-30 # %d\n" % (k % 3, k // 7, np.sin(k), k % 5 + 2, k)
     for k in range(400)
@@ -181,29 +165,3 @@ def test_svmlight_is_read_with_the_same_bits_on_any_number_of_threads(assert_sam
         return *(getattr(read.X, name) for name in ("data", "indices", "indptr")), *read[1:3]
 
     assert_same(found)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b"1 qid:q9 3:x\n", "line 401: the value in '3:x' is not a number"),
-        (b"1 3:1\n", "line 401: no qid, though earlier rows have one"),
-    ],
-)
-def test_the_first_error_of_a_file_names_its_line(assert_same, line, message):
-    def found():
-        with pytest.raises(FileFormatError, match=message):
-            read_svmlight(io.BytesIO(LINES + line + LINES), n_features=9)
-        return ()
-
-    assert_same(found)
-
-
-def test_a_file_on_disk_is_read_as_a_stream_is(small_blocks, tmp_path):
-    """Room is made for all lines of a file once the first block is read."""
-    path = tmp_path / "rows.txt"
-    path.write_bytes(LINES)
-    wanted = read_svmlight(io.BytesIO(LINES), sparse=False)
-    read = read_svmlight(path, sparse=False)
-    for found, array in zip(read[:3], wanted[:3], strict=True):
-        assert_array_equal(found, array)

@@ -66,28 +66,6 @@ def test_an_exception_in_a_block_ends_the_work_and_is_raised(on):
     assert on(3, lambda: threads.run(str, range(3))) == ["0", "1", "2"]
 
 
-def test_work_within_work_ends(on):
-    def outer(item):
-        return sum(threads.run(lambda inner: inner * item, range(20)))
-
-    assert on(3, lambda: threads.run(outer, range(20))) == [190 * k for k in range(20)]
-
-
-def test_helpers_use_one_thread_each_and_report_errors_of_numpy_as_the_caller(on):
-    wait, real = threading.Barrier(2), threads.n_threads
-
-    def work(_):
-        wait.wait(timeout=10)
-        return threading.get_ident(), (real(), np.geterr()["over"])
-
-    with np.errstate(over="raise"):
-        found = dict(on(2, lambda: threads.run(work, range(2))))
-    assert found.pop(threading.get_ident())[1] == "raise"
-    ((n_threads, over),) = found.values()
-    assert n_threads == 1
-    assert over == "raise" or np.lib.NumpyVersion(np.__version__) < "2.0.0"
-
-
 def test_limits_are_obeyed(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
@@ -102,19 +80,6 @@ def test_limits_are_obeyed(monkeypatch):
             assert threads.n_threads() == 1
             patch.setenv(name, "many")
             assert threads.n_threads() == free
-
-
-def test_calls_from_several_threads_share_the_limit(on):
-    """A second caller gets no helper while a first one has the only one."""
-    pool = threads._pool
-
-    def lent():
-        with pool.helpers(9) as first, pool.helpers(9) as second:
-            return first, second
-
-    assert on(2, lent) == (1, 0)
-    assert on(4, lent) == (3, 2)
-    assert pool.n_callers == 0
 
 
 def test_workers_of_joblib_keep_to_their_share():

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import cut_rows
-from pairrank import PairwiseRanker, RankNCG, RankSVM
+from pairrank import RankNCG, RankSVM
 from pairrank.blocks import catalog
 from pairrank.estimators._blocks import fit_on_passes
-from pairrank.objective import PairObjective
 
 
 def rows_of(seed, n_rows=2000, *, n_queries=60, n_features=5, n_labels=3):
@@ -66,32 +64,3 @@ def test_exact_products_are_the_last_refinement(monkeypatch):
     for layout in ({"qid": qid}, {}):
         found = assert_equal_fits(RankSVM(tol=1e-8), X, y, [500, 1100], **layout)
         assert found.history_[-1].n_products > found.n_iter_
-
-
-@pytest.mark.parametrize("solver", ["tron", "ncg", "bundle"])
-def test_other_solvers(solver):
-    X, y, qid = rows_of(12, n_rows=600)
-    ranker = PairwiseRanker("squared_hinge", solver=solver, tol=1e-6)
-    found = fit_on_passes(clone(ranker), cut_rows(X, y, [200], qid=qid))
-    wanted = RankSVM(tol=1e-10).fit(X, y, qid=qid)
-    assert found.objective_ == pytest.approx(wanted.objective_, rel=2e-6)
-
-
-def test_rows_without_a_pair_in_the_sample(monkeypatch):
-    """Three rows of the higher label among many: the sample misses them, the fit does not."""
-    monkeypatch.setattr(catalog, "SAMPLE_ROWS", 20)
-    X, _, _ = rows_of(13, n_rows=4000)
-    y = np.zeros(4000)
-    y[[5, 1500, 3999]] = 1.0
-    qid = np.arange(4000) // 2
-    assert_equal_fits(RankSVM(tol=1e-8), X, y, [1001, 2000], qid=qid)
-
-
-def test_an_interrupt_in_the_fit_of_the_sample_ends_the_fit(monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    X, y, qid = rows_of(15)
-    monkeypatch.setattr(PairObjective, "at", interrupted)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        assert fit_on_passes(RankSVM(), cut_rows(X, y, [300], qid=qid)).status_ == "interrupted"

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from loss_table import NAMED
 from memory_passes import cut_rows
-from pairrank.blocks import catalog
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
 from pairrank.exceptions import NoPairsError
@@ -80,23 +79,3 @@ def whole_rows(state, block):
     kept &= sample > 0
     kept[state.rows] = False
     return int(np.count_nonzero(kept))
-
-
-def test_many_labels_are_not_collected(monkeypatch):
-    monkeypatch.setattr(catalog, "MOST_LABELS", 50)
-    X, y, qid = some_rows(6, n_labels=60)
-    y += np.random.default_rng(7).normal(size=y.size)
-    passes = cut_rows(X, y, [70, 150], qid=qid)
-    found = describe(passes)
-    assert found.labels is None
-    prepared = prepare(passes, found, NAMED["squared_hinge"]())
-    levels = Levels.build(y, qid)
-    assert (prepared.n_pairs, prepared.n_ties) == (levels.n_pairs, 0)
-    assert sum(each.n_codes for each in prepared.crossing) == y.size
-
-
-def test_large_identifiers_of_other_integer_types_are_not_merged():
-    numbers = np.arange(4) + 2**60
-    queries, crossing = catalog.crossing_queries([numbers.astype(np.uint64), numbers[2:]])
-    assert sorted(queries.tolist()) == numbers.tolist()
-    assert sorted(crossing.tolist()) == numbers[2:].tolist()

@@ -19,7 +19,6 @@ from definitions import preferences_of
 from loss_table import weights_of
 from memory_passes import MemoryPasses, cut_rows
 from pairrank.blocks.catalog import describe
-from pairrank.blocks.crossing import MomentQuery, crossing_sum
 from pairrank.blocks.differences import prepare_differences
 from pairrank.blocks.layouts import prepare
 from pairrank.blocks.problem import BlockProblem
@@ -312,7 +311,7 @@ def large(n_rows, loss):
 def test_sharpened_sums_state_a_small_relative_error(name, least):
     """Of two terms that cancel, the rounding of both counts."""
     loss = LOSSES[name]
-    problem = large(20_000 if name in HINGES else 5000, loss)
+    problem = large(5000, loss)
     if of_differences(loss):
         preferences, how = Differences.build(problem.y), "sorted"
     else:
@@ -351,11 +350,3 @@ def test_cells_that_are_too_many_are_made_wider_and_their_error_is_stated(monkey
     found, gradient = Crossed(SquaredHinge(), problem, 5, n_blocks=3).at()
     assert found.value_error > 10.0 * fine.value_error
     check_cells(SquaredHinge(), EveryPair(SquaredHinge(), problem), found, gradient)
-
-
-def test_a_pickled_sum_is_small_and_has_no_compiled_functions():
-    for loss in (SquaredHinge(), Logistic()):
-        total = crossing_sum(loss, (MomentQuery(0, 3, None, 1.0),))
-        data = pickle.dumps(total.placed(np.arange(9.0), np.arange(9.0)))
-        assert len(data) < 2000
-        assert b"numba" not in data

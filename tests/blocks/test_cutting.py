@@ -70,13 +70,6 @@ def test_the_rows_are_the_same_in_blocks_of_whole_queries(sizes, borders, kind, 
             np.testing.assert_array_equal(dense(one), dense(other.X))
 
 
-def test_blocks_without_queries_stay_as_they_are():
-    blocks = [RowBlock(np.zeros((3, 1))), RowBlock(np.ones((1, 1)))]
-    assert [one is other for one, other in zip(cut_at_queries(blocks), blocks, strict=True)]
-    X = [block.X for block in blocks]
-    assert all(one is other for one, other in zip(cut_again(X, [3, 1], 0), X, strict=True))
-
-
 @pytest.mark.parametrize("n_cached", [0, 1, 2, 9])
 def test_an_evaluation_over_sorted_queries_is_one_pass(n_cached, monkeypatch):
     """Blocks of 800 kB to 1.6 MB; those that do not stay in memory are cut again in each pass."""

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, RankSVM, SVRank
 from pairrank.estimators._blocks import fit_on_passes
-from pairrank.exceptions import PairrankError
 
 SMOOTH = {
     "RankRLS": RankRLS(alpha=2.0, tol=1e-8),
@@ -72,7 +71,7 @@ OUTLIERS = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 100, 400])
+@pytest.mark.parametrize("size", [2, 100])
 @pytest.mark.parametrize("name", OUTLIERS)
 def test_moments_of_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(name, size):
     ranker = OUTLIERS[name]
@@ -90,13 +89,6 @@ def test_moments_of_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(nam
 
 
 @pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)
-def test_several_targets_share_the_blocks(ranker):
-    X, Y, qid = rows_of(4, n_targets=3)
-    aligned, borders = laid_out("split", qid)
-    assert_same(*both(ranker, X, Y, borders, **aligned))
-
-
-@pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)
 @pytest.mark.parametrize("layout", ["whole", "split"])
 def test_wide_sparse_rows_take_iterations_by_passes(ranker, layout):
     rng = np.random.default_rng(6)
@@ -106,13 +98,6 @@ def test_wide_sparse_rows_take_iterations_by_passes(ranker, layout):
     aligned, borders = laid_out(layout, qid)
     borders = [border for border in borders if border < 600]
     assert_same(*both(ranker, X, y, borders, **aligned))
-
-
-def test_normal_equations_take_one_pass():
-    X, Y, qid = rows_of(7, n_targets=2)
-    passes = cut_rows(X, Y, [100, 600], qid=qid)
-    fit_on_passes(RankRLS(), passes)
-    assert (passes.n_described, passes.n_reduced) == (1, 1)
 
 
 @pytest.mark.parametrize("regularization", ["iteration", "hybrid"])
@@ -126,28 +111,3 @@ def test_regularisation_by_iteration_keeps_the_best_iterate_on_validation_blocks
     assert found.best_iteration_ == wanted.best_iteration_
     np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-6)
     np.testing.assert_allclose(found.validation_scores_, wanted.validation_scores_)
-
-
-def test_iteration_on_blocks_needs_validation_rows():
-    X, y, qid = rows_of(10, n_rows=60)
-    with pytest.raises(PairrankError, match=r'"iteration" stops .* take regularization="tikhonov"'):
-        fit_on_passes(RankRLS(regularization="iteration"), cut_rows(X, y, [20], qid=qid))
-
-
-def test_text_labels_are_refused():
-    X, _, _ = rows_of(11, n_rows=60)
-    with pytest.raises(PairrankError, match="y holds text"):
-        fit_on_passes(RankRLS(), cut_rows(X, np.array(list("abc") * 20), [20]))
-
-
-def test_labels_whose_squares_overflow_are_refused():
-    X, y, _ = rows_of(12, n_rows=60)
-    with pytest.raises(PairrankError, match="the squares of y overflow"):
-        fit_on_passes(MPRank(), cut_rows(X, y * 1e160, [20]))
-
-
-def test_a_direct_solution_of_too_many_features_is_refused():
-    X = sparse.random_array((20, 6000), density=0.01, format="csr", random_state=0)
-    ranker = RankRLS(solver="direct")
-    with pytest.raises(PairrankError, match=r'6000 x 6000 .* use solver="cg"'):
-        fit_on_passes(ranker, cut_rows(X, np.arange(20.0), [10]))

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 
 from memory_passes import cut_rows
 from pairrank import ConvexHullRanker
 from pairrank.blocks.hull import HullAsked, HullLayout, hull_sums, smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
-from pairrank.exceptions import PairrankError
 
 
 def rows_of(seed, n_rows=600, n_queries=12, noise=1.0):
@@ -40,27 +38,6 @@ def test_a_cost_whose_square_underflows_has_true_bounds():
     for each in (found, wanted):
         assert each.lower_bound_ <= each.objective_
     assert_within_gaps(found, wanted)
-
-
-def test_limits_belong_to_classes_and_queries():
-    X, y, qid = rows_of(2)
-    ranker = ConvexHullRanker(tol=1e-7)
-    wanted = clone(ranker).fit(X, y, qid=qid)
-    found = fit_on_passes(clone(ranker), cut_rows(X, y, [55, 222, 490], qid=qid))
-    limits = {}
-    for each in (found, wanted):
-        keys = zip(each.limit_qid_.tolist(), each.limit_labels_.tolist(), strict=True)
-        limits[each] = dict(zip(keys, each.limits_, strict=True))
-    assert limits[found].keys() == limits[wanted].keys()
-    for key, pair in limits[wanted].items():
-        assert (np.isinf(limits[found][key]) == np.isinf(pair)).all()
-    scores = X @ found.coef_
-    upper = {key: pair[1] for key, pair in limits[found].items()}
-    lower = {key: pair[0] for key, pair in limits[found].items()}
-    keys = list(zip(qid.tolist(), y.tolist(), strict=True))
-    slack = [max(0.0, s - upper[key], lower[key] - s) for s, key in zip(scores, keys, strict=True)]
-    value = found.nu * np.square(slack).sum() + 0.5 * found.coef_ @ found.coef_
-    assert value == pytest.approx(found.objective_, rel=1e-10)
 
 
 @example(below=0.0, above=75.0, power=-12, swapped=False)
@@ -140,14 +117,3 @@ def test_sums_are_the_same_for_any_parts_of_a_block(kind, monkeypatch):
     inner = of_rows[0] + of_rows[1]
     np.testing.assert_allclose(found.gram, (X[rows].T * inner) @ X[rows], rtol=1e-12, atol=1e-13)
     assert found.scalars[1] == pytest.approx(cost @ each.value, rel=1e-12)
-
-
-def test_too_many_classes_or_features_are_refused():
-    X, _, qid = rows_of(14)
-    with pytest.raises(PairrankError, match="at most 2000 features of rows in blocks, got 3000"):
-        fit_on_passes(ConvexHullRanker(), cut_rows(np.ones((10, 3000)), np.arange(10.0), [5]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairrank.blocks.hull.MOST_BYTES", 8 * 26 * 599)
-        passes = cut_rows(X, np.arange(600.0), [100, 200], qid=qid)
-        with pytest.raises(PairrankError, match=r"600 classes .* allow at most 599"):
-            fit_on_passes(ConvexHullRanker(), passes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -41,25 +39,3 @@ def test_reading_from_a_later_block_skips_those_before(folder, batch_rows, start
             found = [block[0] for block in source.read(start, labelled=True)]
             wanted = X[start * batch_rows :].astype(np.float32)
             assert np.array_equal(np.vstack([wanted[:0], *found]), wanted)
-
-
-def test_only_the_columns_and_row_groups_needed_are_read(folder, monkeypatch):
-    read = []
-    scan = parquet_blocks._scanned
-
-    def watched(part, schema, columns, size):
-        read.append((Path(part.path).stem, [group.id for group in part.row_groups], columns))
-        return scan(part, schema, columns, size)
-
-    monkeypatch.setattr(parquet_blocks, "_scanned", watched)
-    source = parquet_blocks.ParquetBlocks(
-        str(folder / "*.parquet"), NAMES, features=["c", "a"], batch_rows=12
-    )
-    found = np.vstack([block[0] for block in source.read(1, labelled=False)])
-    assert np.array_equal(found, X[12:, [2, 0]].astype(np.float32))
-    assert read == [
-        ("0", [1], ["c", "a"]),
-        ("0", [2], ["c", "a"]),
-        ("1", [0], ["c", "a"]),
-        ("2", [0, 1, 2, 3], ["c", "a"]),
-    ]

@@ -32,26 +32,6 @@ def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hidden=(), **aligned):
     return passes, describe(passes, seed=seed)
 
 
-def test_small_queries_are_whole_also_across_blocks(monkeypatch):
-    y = np.arange(3000.0)
-    qid = np.random.default_rng(1).permutation(np.arange(3000) // 6)
-    _, found = sampled(monkeypatch, 600, y, [1000, 2100], qid=qid)
-    counts = np.unique(found.sample.rows.qid, return_counts=True)[1]
-    assert counts.size > 50
-    assert set(counts) == {6}
-    assert not found.sample.thinned.any()
-
-
-def test_rare_labels_are_drawn_more_often(monkeypatch):
-    y = np.zeros(40_000)
-    y[::1000] = 1.0
-    _, found = sampled(monkeypatch, 800, y, [15_000, 28_000])
-    rare = found.sample.rows.y == 1.0
-    # 40 rows at a rate of a half: 20, with a deviation of 3.2; at one rate for all about one
-    assert np.count_nonzero(rare) >= 20 - 5 * 3.2
-    assert (found.sample.rate[rare].min()) > 10 * found.sample.rate[~rare].max()
-
-
 @pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
 @pytest.mark.parametrize("kind", ["one", "small", "large", "weights"])
 def test_the_sampled_sum_estimates_the_sum_of_every_pair(monkeypatch, kind, reduction):

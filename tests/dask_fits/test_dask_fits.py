@@ -13,7 +13,6 @@ import dask.array as da  # noqa: E402
 import pairrank  # noqa: E402
 import pairrank.dask  # noqa: E402
 from pairrank.blocks import catalog  # noqa: E402
-from pairrank.compiled._jit import n_compiled  # noqa: E402
 from pairrank.dask.passes import DaskPasses  # noqa: E402
 from pairrank.exceptions import FitInterruptedError  # noqa: E402
 
@@ -52,17 +51,6 @@ def whole_queries():
 def cut(array):
     array = np.asarray(array)
     return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
-
-
-def test_workers_compile_once_also_after_a_restart(client, own_client, rows):
-    X, cases = rows
-    given = cut(X), cut(cases["one_query"][0])
-    pairrank.dask.DaskRankSVM(client=client).fit(*given)
-    before = client.run(n_compiled)
-    pairrank.dask.DaskRankSVM(client=client).fit(*given)
-    assert client.run(n_compiled) == before
-    pairrank.dask.DaskRankSVM(client=own_client).fit(*given)  # workers that have just started
-    assert set(own_client.run(n_compiled).values()) == {0}
 
 
 @pytest.mark.parametrize("name", ["RankSVM", "RankNCG"])

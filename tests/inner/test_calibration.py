@@ -8,11 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of
-from pairrank import RankNCG, RankNCGCV, RankSVM
-from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.plotting.calibration import calibration_of, draw_pairs
 from pairrank.preferences import Levels, OrderGraph
-from pairrank.report import pair_calibration
 
 GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 2), (0, 3)])]
 
@@ -86,30 +83,3 @@ def test_bins_are_those_of_the_definition():
         np.testing.assert_allclose(found.predicted, predicted, rtol=1e-14)
         np.testing.assert_allclose(found.observed, observed, rtol=1e-14)
         assert found.n_pairs.tolist() == n_pairs.tolist()
-
-
-def test_a_rankers_calibration_is_that_of_its_probabilities():
-    generator = np.random.default_rng(1)
-    X, y = generator.normal(size=(40, 3)), generator.integers(0, 3, 40)
-    for loss in ("logistic", "probit"):
-        ranker = RankNCG(loss=loss).fit(X, y)
-        i, j = np.nonzero(y[:, None] > y[None, :])
-        expected = calibration_of(np.ones(i.size), ranker.predict_pair_proba(X[i], X[j]))
-        found = pair_calibration(ranker, X, y)
-        np.testing.assert_allclose(found.predicted, expected.predicted, rtol=1e-9)
-        np.testing.assert_allclose(found.observed, expected.observed, rtol=1e-12)
-        assert not found.is_sample
-        assert pair_calibration(ranker, X, y, max_pairs=50).is_sample
-
-
-def test_searches_are_taken_and_other_rankers_refused():
-    X, y = np.arange(12.0)[:, None], [0, 1] * 6
-    assert pair_calibration(RankNCGCV([1.0], cv=2).fit(X, y), X, y).n_pairs.sum() == 36
-    with pytest.raises(PairrankError, match="predicts no probabilities"):
-        pair_calibration(RankSVM().fit(X, y), X, y)
-    with pytest.raises(NoPairsError):
-        pair_calibration(RankNCG().fit(X, y), X, np.ones(12))
-    with pytest.raises(PairrankError, match="n_bins"):
-        pair_calibration(RankNCG().fit(X, y), X, y, n_bins=0)
-    with pytest.raises(PairrankError, match="numbers from 0 to 1"):
-        calibration_of([1.0], [1.5])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-import re
 import subprocess
 import sys
 import time
@@ -14,17 +12,10 @@ import pytest
 from numpy.linalg import LinAlgError
 
 from cli_rows import make_rows
-from cli_runs import IMPATIENT, PLAIN, invoke, misused, refused, run
-from pairrank import RankSVM
-from pairrank.cli import _output, _rows, files, predict, train
-from pairrank.cli._columns import recalled
-from pairrank.cli._commands import _NOT_OFFERED, options_of
-from pairrank.cli._models import MODELS, flag_of
-from pairrank.estimators.model_files import load_model, read_ranker, save_model
-from pairrank.exceptions import FileFormatError
+from cli_runs import IMPATIENT, invoke, misused, refused, run
+from pairrank.cli import _rows, files, predict, train
+from pairrank.estimators.model_files import load_model, read_ranker
 from pairrank.io import write_rows, write_svmlight
-from pairrank.io.model_file import read_model, write_model
-from pairrank.preferences import Levels
 
 
 @pytest.fixture(scope="module")
@@ -34,62 +25,6 @@ def folder(tmp_path_factory):
     write_rows(home / "rows.parquet", make_rows(0))
     run("train", home / "rows.txt", "-o", home / "model", "-q")
     return home
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_every_parameter_of_a_model_is_an_option(name):
-    parameters = inspect.signature(MODELS[name].type).parameters
-    assert MODELS[name].strength in parameters
-    assert len(MODELS[name].values()) > 5
-    assert all(value > 0 for value in MODELS[name].values())
-    offered = [option.name for option in options_of(MODELS[name])]
-    own = [param for param in offered if "__" not in param]
-    assert own == [param for param in parameters if param not in _NOT_OFFERED]
-    shown = run("train", "--help", "--model", name).stdout
-    assert {flag_of(param) for param in offered} <= set(re.sub("[│|]", " ", shown).split())
-
-
-def test_preferences_are_built_once(folder, tmp_path, monkeypatch):
-    built, build = [], Levels.build
-    monkeypatch.setattr(Levels, "build", lambda *a, **k: built.append(1) or build(*a, **k))
-    run("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
-    assert len(built) == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "pairs", "kept"),
-    [
-        ([], False, ["label", "qid", "winner_weight"]),
-        (["label"], False, ["qid", "winner_weight"]),
-        (["qid"], False, ["label", "winner_weight"]),
-        (["time", "event"], False, ["qid"]),
-        ([], True, ["qid", "winner_weight"]),
-    ],
-)
-def test_what_is_given_replaces_what_is_remembered(given, pairs, kept):
-    remembered = {"label": "l", "qid": "q", "winner_weight": "w"}
-    asked = {"format": "csv", **dict.fromkeys(given, "")}
-    found = recalled("rows.csv", asked, remembered, list(remembered), pairs=pairs)
-    assert found == {role: remembered[role] for role in kept}
-
-
-def test_weights_of_winners_replace_remembered_times():
-    remembered = {"time": "t", "event": "e", "qid": "q"}
-    asked = {"format": "csv", "winner_weight": "w"}
-    assert recalled("rows.csv", asked, remembered, list(remembered)) == {"qid": "q"}
-
-
-def test_a_model_file_keeps_columns_and_refuses_damaged_ones(tmp_path):
-    ranker = RankSVM().fit([[0.0], [1.0]], [0, 1])
-    save_model(ranker, tmp_path / "m", columns={"label": "grade", "qid": "query"})
-    assert read_ranker(tmp_path / "m").columns == {"label": "grade", "qid": "query"}
-    ranker.save(tmp_path / "none")
-    assert read_ranker(tmp_path / "none").columns == {}
-    record = read_model(tmp_path / "m")
-    for part, bad in (("columns", []), ("columns", {"qid": 3}), ("zero_based", 1)):
-        write_model(tmp_path / "m", record._replace(info={**record.info, part: bad}))
-        with pytest.raises(FileFormatError, match="its columns are of a wrong type"):
-            load_model(tmp_path / "m")
 
 
 def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
@@ -103,27 +38,6 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     assert read_ranker(folder / "model").zero_based is False
     said = refused("predict", folder / "model", tmp_path / "a.txt")
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
-
-
-def test_functions_that_a_process_compiles_are_counted():
-    from pairrank.compiled._jit import compiled, n_compiled
-
-    before = n_compiled()
-    assert compiled(count_up)(1) == 2
-    assert n_compiled() - before in (0, 1)  # 0 where an earlier run has left it in the cache
-
-
-def count_up(n):
-    return n + 1
-
-
-def test_the_line_says_when_functions_are_compiled(monkeypatch):
-    counted = [2]
-    monkeypatch.setattr(_output, "n_compiled", lambda: counted[0])
-    progress = _output.Progress(quiet=True)
-    assert "compiles" not in progress.text
-    counted[0] = 3
-    assert progress.text.endswith("(compiles for this machine, once)")
 
 
 @pytest.mark.parametrize(
@@ -155,17 +69,6 @@ def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, options
     model = load_model(tmp_path / "m")
     assert model.status_ == "interrupted"
     assert np.any(model.coef_ != 0)
-
-
-def test_control_c_in_the_first_pass_of_a_stream_writes_nothing(folder, tmp_path, monkeypatch):
-    def interrupted(self, reading):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train.Progress, "reading", interrupted)
-    names = ["--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
-    done = run("train", folder / "rows.parquet", "--stream", *names, code=130)
-    assert "interrupted; nothing was written" in done.stderr
-    assert not (tmp_path / "m").exists()
 
 
 def test_files_larger_than_the_memory_need_the_option(folder, tmp_path, monkeypatch):
@@ -218,18 +121,6 @@ def test_a_control_c_that_is_dropped_or_renamed_is_one(folder, monkeypatch, load
     result = invoke(["info", folder / "rows.txt"])
     assert result.exit_code == 130
     assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
-
-
-def test_what_fails_for_a_dropped_control_c_is_no_fault_of_ours(folder, monkeypatch):
-    def load(*_):
-        Finaliser()
-        raise RuntimeError("no compiled object yet")
-
-    monkeypatch.setattr(files, "load_rows", load)
-    monkeypatch.setattr("pairrank.cli._process.interrupt_main", lambda: None)
-    result = invoke(["info", folder / "rows.txt"])
-    assert result.exit_code == 130
-    assert "fault" not in result.stderr
 
 
 def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):

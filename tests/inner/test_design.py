@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
 from pairrank.design import Design
-from pairrank.kernels import Kernel
-from pairrank.kernels.columns import KernelColumns
 from pairrank.objective.pair_objective import KernelDesign
 
 FORMS = {
@@ -56,67 +52,6 @@ def test_products_of_whole_numbers_are_exact(shape, dtype, form, monkeypatch):
         np.testing.assert_array_equal(design.transposed(values.astype(float)), X.T @ values)
         squares = np.square(X).T @ np.abs(values)
         np.testing.assert_array_equal(design.squares_transposed(np.abs(values) * 1.0), squares)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_float32_rows_lose_nothing_that_float64_rows_keep(dtype):
-    X = rows_of(3000, 3, dtype=dtype)
-    w, values = np.array([1e3, -1.0, 1e-3]), rows_of(3000, 1, seed=1)[:, 0]
-    double = X.astype(np.float64)
-    np.testing.assert_array_equal(Design(X).scores(w), Design(double).scores(w))
-    np.testing.assert_array_equal(Design(X).transposed(values), Design(double).transposed(values))
-
-
-def test_rows_that_cannot_be_written_are_read():
-    X = rows_of(20)
-    X.flags.writeable = False
-    w = np.arange(5.0)
-    np.testing.assert_array_equal(Design(X).scores(w), Design(X.copy()).scores(w))
-
-
-def test_what_overflows_is_not_finite_and_warns_of_nothing():
-    design = Design(np.full((3, 2), 1e300))
-    assert np.isinf(design.scores(np.full(2, 1e300))).all()
-    assert not np.isfinite(design.transposed(np.array([1e300, 1e300, -1e300]))).any()
-    assert np.isnan(design.transposed(np.full(3, np.nan))).all()
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 150), st.sampled_from(DTYPES), st.data())
-def test_a_score_depends_on_its_row_alone(seed, n_rows, dtype, data):
-    n_features = data.draw(st.integers(1, 40))
-    X = rows_of(n_rows, n_features, seed, dtype)
-    w = rows_of(n_features, 1, seed)[:, 0]
-    chosen = np.random.default_rng(seed).integers(0, n_rows, data.draw(st.integers(1, 60)))
-    form = FORMS[data.draw(st.sampled_from(sorted(FORMS)))]
-    whole = Design(form(X)).scores(w)
-    np.testing.assert_array_equal(Design(form(X)[chosen]).scores(w), whole[chosen])
-    np.testing.assert_array_equal(Design(form(X[chosen])).scores(w), whole[chosen])
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_kernel_is_symmetric_and_one_where_rows_are_equal(kernel, form):
-    X = np.where(rows_of(60, 9) > 0.3, rows_of(60, 9), 0.0) * 1e3
-    values = KernelColumns(Kernel(kernel), 1e-6, form(X))(form(X))
-    if kernel == "rbf":
-        np.testing.assert_array_equal(values.diagonal(), 1.0)
-    if form is np.asarray:
-        np.testing.assert_array_equal(values, values.T)
-
-
-@pytest.mark.parametrize("n_rows", [0, 1, 64, 65, 200])
-def test_a_callable_always_sees_tiles_of_one_size(n_rows):
-    seen = []
-
-    def kernel(X, Y):
-        seen.append(X.shape[0])
-        return X @ Y.T
-
-    X = rows_of(n_rows)
-    values = KernelColumns(Kernel(kernel), None, rows_of(10, seed=1))(X)
-    assert values.shape == (n_rows, 10)
-    assert set(seen) <= {64}
-    np.testing.assert_allclose(values, X @ rows_of(10, seed=1).T, atol=1e-12)
 
 
 def test_a_kernel_matrix_is_multiplied_row_by_row():

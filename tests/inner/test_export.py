@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 
 import numpy as np
@@ -10,15 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from export_readers import READERS, UNITS, linear_model, rounding_bound
-from pairrank import RankRLS, RankSVM
 from pairrank.datasets import make_queries
-from pairrank.export import export
 from pairrank.export.exporting import check_order
-from pairrank.export.formats import DOUBLE, FORMATS, MIXED, SINGLE
+from pairrank.export.formats import DOUBLE, MIXED, SINGLE
 
 SCORES = st.integers(-3, 3).map(float)
 
@@ -52,30 +46,6 @@ def test_changes_are_those_of_the_definition(rows):
     assert differences == sorted(differences, reverse=True)
 
 
-def test_equal_scores_may_come_apart_but_not_the_reverse():
-    low, high = np.array([1.0, 1.0]), np.array([1.0, 2.0])
-    assert check_order(low, high, None).changes == ()
-    assert check_order(high, low, None).changes == ((None, 1, 1, 1.0),)
-
-
-def test_a_check_says_what_it_found():
-    rows = np.arange(14.0)
-    qid = np.repeat(np.arange(7), 2)
-    assert str(check_order(rows, rows, qid)) == (
-        "the order of all 7 pairs is kept (14 rows, 7 queries)"
-    )
-    text = str(check_order(rows, -rows, qid))
-    assert text.startswith(
-        "the order of 7 of 7 pairs changes, in 7 of 7 queries: query 0 (1 of 1 pairs, score "
-        "difference up to 1), query 1 "
-    )
-    assert text.endswith("and 2 more")
-    text = str(check_order(rows[:2], -rows[:2], None))
-    assert text == "the order of 1 of 1 pairs changes (score difference up to 1)"
-    text = str(check_order(rows[:2], rows[:2], None))
-    assert text == "the order of all 1 pairs is kept (2 rows, 1 query)"
-
-
 @pytest.mark.parametrize("arithmetic", [SINGLE, MIXED, DOUBLE])
 def test_scores_are_rounded_at_every_step(arithmetic):
     """By scalars: the first term is added to 0, and every operation has its own rounding."""
@@ -100,26 +70,3 @@ def test_scores_are_rounded_at_every_step(arithmetic):
 
 DATA = make_queries(8, 25, 6, random_state=0)
 X, HELD = DATA.X[:100] * [1, 10, 0.1, 1, 3, 1] + [0, 5, -1, 2, 0, 7], DATA.X[100:] * 1.5 + 1
-Y, QID = DATA.y[:100], DATA.qid[:100]
-MODELS = {
-    "RankSVM": RankSVM(),
-    "scaled twice": make_pipeline(MinMaxScaler((-1, 3)), StandardScaler(), RankRLS()),
-}
-
-
-def test_every_format_has_a_reader():
-    assert FORMATS.keys() == READERS.keys() == UNITS.keys()
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("format", [name for name in FORMATS if name != "onnx"])
-def test_the_check_computes_what_a_reader_computes(name, format):
-    given = {"qid": QID} if name == "RankSVM" else {}
-    fitted, file = MODELS[name].fit(X, Y, **given), io.BytesIO()
-    export(fitted, file, format)
-    found = READERS[format](file.getvalue(), [f"f{number}" for number in range(1, 7)], HELD)
-    linear = linear_model(fitted)
-    computed = FORMATS[format].arithmetic.scores(HELD, linear.weights, linear.offset)
-    exact = format in ("elasticsearch", "opensearch", "solr", "ranklib")
-    bound = 0 if exact else rounding_bound(format, linear.weights, HELD)
-    np.testing.assert_allclose(found, computed, rtol=0, atol=bound)

@@ -17,19 +17,6 @@ def rows():
     return offset_rows()
 
 
-def test_pair_sums_of_papers_need_whole_queries(rows):
-    X, y, _ = rows
-    one = RowBlocks.from_arrays(X, y, batch_rows=250)
-    with pytest.raises(PairrankError, match="keep the rows of a query"):
-        RankSVM(pair_sum="selection_tree").fit(one)
-
-
-def test_a_callback_stops_the_fit(rows, monkeypatch):
-    monkeypatch.setattr("pairrank.blocks.catalog.SAMPLE_ROWS", 100)
-    ranker = RankSVM(tol=1e-8).fit(blocks_of(rows), callback=lambda step: step.n_iter == 1)
-    assert (ranker.status_, ranker.n_iter_) == ("stopped", 1)
-
-
 class Failing:
     """Blocks whose reading fails from the pass `first` on, and changes nothing else."""
 
@@ -75,14 +62,3 @@ def test_an_interrupt_keeps_the_weights(rows, monkeypatch):
     assert ranker.status_ == "interrupted"
     assert ranker.coef_.any()
     assert ranker.n_iter_ == len(ranker.history_) - 1
-
-
-def test_a_fit_in_memory_forgets_the_weights_of_an_interrupted_one(rows, monkeypatch):
-    monkeypatch.setattr("pairrank.blocks.local_passes.LocalPasses._cache", lambda *_: None)
-    monkeypatch.setattr("pairrank.blocks.catalog.SAMPLE_ROWS", 100)
-    ranker = RankSVM(tol=1e-8)
-    with pytest.raises(OSError, match="the disk is gone"):
-        ranker.fit(RowBlocks(Failing(rows, 6, OSError("the disk is gone"))))
-    assert hasattr(ranker, "partial_coef_")
-    ranker.fit(*rows[:2], qid=rows[2])
-    assert not hasattr(ranker, "partial_coef_")

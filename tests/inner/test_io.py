@@ -2,78 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import errno
 import io
 import os
 import signal
 import stat
 import subprocess
 import sys
-import threading
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 import pairrank.io.svmlight as module
 import pairrank.io.tables as tables
-from cli_rows import make_rows
-from pairrank.exceptions import FileAccessError
 from pairrank.io import (
     Rows,
-    _csv,
-    _streams,
     convert,
     read_rows,
     read_svmlight,
-    svmlight,
     write_rows,
 )
 from pairrank.io._streams import atomic_write
-from pairrank.io.tables import write_columns
-
-
-class ShortWrites(io.RawIOBase):
-    """A raw stream that takes at most seven bytes at a time, as a pipe may."""
-
-    def __init__(self) -> None:
-        self.taken = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data) -> int:
-        self.taken += bytes(data[:7])
-        return min(7, len(data))
-
-
-@pytest.mark.parametrize("mode", ["w", "wb"])
-def test_a_raw_standard_output_gets_every_byte(monkeypatch, mode):
-    raw = ShortWrites()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii", write_through=True))
-    text = "é, " * 100_000
-    with atomic_write("-", mode) as file:
-        file.write(text if mode == "w" else text.encode())
-    assert raw.taken == text.encode()
-    assert not raw.closed
-
-
-def test_a_failure_while_writing_leaves_the_old_file(tmp_path):
-    path = tmp_path / "out"
-    path.write_text("old")
-
-    def interrupted():
-        with atomic_write(path, "w") as file:
-            file.write("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    with pytest.raises(FileAccessError, match="No space left"), atomic_write(path):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
 def test_atomic_write_keeps_links_and_permissions(tmp_path):
@@ -95,38 +43,6 @@ def test_atomic_write_keeps_links_and_permissions(tmp_path):
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o644
     with pytest.raises(ValueError, match="mode"), atomic_write(path, "a"):
         pass
-
-
-COLUMNS = {
-    "qid": np.array(["a,b", 'say "x"', "c"]),
-    "ndcg@10": np.array([0.5, np.nan, 1e-300]),
-    "none": np.array([None, None, None]),
-    "n": np.array([1, 2, 3]),
-}
-
-
-def test_csv_has_one_line_per_row_and_empty_cells(tmp_path):
-    write_columns(tmp_path / "t.csv", COLUMNS)
-    with (tmp_path / "t.csv").open(newline="") as file:
-        assert list(csv.reader(file)) == [
-            ["qid", "ndcg@10", "none", "n"],
-            ["a,b", "0.5", "", "1"],
-            ['say "x"', "", "", "2"],
-            ["c", "1e-300", "", "3"],
-        ]
-
-
-@pytest.mark.parametrize("name", ["t.parquet", "T.PARQUET"])
-def test_parquet_keeps_types(tmp_path, name):
-    write_columns(tmp_path / name, COLUMNS)
-    found = pq.read_table(tmp_path / name)
-    assert found.to_pydict() == {
-        "qid": ["a,b", 'say "x"', "c"],
-        "ndcg@10": [0.5, None, 1e-300],
-        "none": [None] * 3,
-        "n": [1, 2, 3],
-    }
-    assert [str(field.type) for field in found.schema] == ["string", "double", "string", "int64"]
 
 
 CONVERSION = """
@@ -175,56 +91,6 @@ def test_a_killed_conversion_leaves_no_half_file_and_the_next_one_cleans_up(tmp_
     assert other.returncode == 0
     assert read_rows(target).X.shape == (500, 2)
     assert set(tmp_path.iterdir()) == {source, target, other_target}
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(svmlight, "_BLOCK", 500)
-    monkeypatch.setattr(svmlight, "_AT_ONCE", 1)
-    monkeypatch.setattr(_streams, "_BLOCK", 500)
-    monkeypatch.setattr(_csv, "_PART_BYTES", 500)
-
-
-def write(folder, name):
-    path = folder / name
-    write_rows(path, make_rows(0, 600))
-    return path
-
-
-@pytest.mark.parametrize("name", ["r.txt", "r.txt.gz", "r.txt.bz2", "r.txt.xz", "r.csv"])
-def test_bytes_grow_to_the_size_of_the_file(tmp_path, small_blocks, name):
-    path, calls = write(tmp_path, name), []
-    roles = {} if "txt" in name else {"qid": "qid"}
-    rows = read_rows(path, callback=lambda *now: calls.append(now), **roles)
-    plain = read_rows(path, **roles)
-    np.testing.assert_array_equal(rows.X, plain.X)
-    np.testing.assert_array_equal(rows.y, plain.y)
-    size = path.stat().st_size
-    first = calls[: 1 + [now[0] for now in calls].index(size)]
-    assert len(first) > (5 if name == "r.txt" else 0)
-    assert [now[0] for now in first] == sorted(now[0] for now in first)
-    assert {now[1] for now in first} == {size}
-    if "txt" in name:
-        assert calls[-1] == (size, size, 600)
-
-
-def test_the_size_of_a_pipe_or_a_stream_in_memory_is_unknown(tmp_path, small_blocks):
-    text = write(tmp_path, "r.txt").read_bytes()
-    out, into = os.pipe()
-
-    def feed():
-        with os.fdopen(into, "wb") as pipe:
-            pipe.write(text)
-
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    with os.fdopen(out, "rb") as pipe:
-        for source in (pipe, io.BytesIO(text)):
-            calls = []
-            read_rows(source, callback=lambda *now, calls=calls: calls.append(now))
-            assert {now[1] for now in calls} == {0}
-            assert calls[-1] == (len(text), 0, 600)
-    feeder.join()
 
 
 def read(text: str | bytes, **options) -> Rows:

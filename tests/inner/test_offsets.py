@@ -23,14 +23,6 @@ def rows():
     return X, y, np.repeat(np.arange(10), 30)
 
 
-def test_rows_near_zero_are_not_copied(rows):
-    X, y, qid = rows
-    constant = np.column_stack([X, np.ones(300)])
-    for preferences in (Levels.build(y), Levels.build(y, qid), Differences.build(y, qid)):
-        for form in (X, X + 10, constant, sparse.csr_array(X + 1e9), np.full((300, 2), 1e9)):
-            assert without_offset(form, preferences) is form
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_differences_within_queries_are_kept_to_the_bit(dtype, rows):
     X, y, qid = rows

@@ -47,13 +47,6 @@ def test_small_queries_take_every_pair(loss, graph, roles):
     np.testing.assert_allclose(hessian.at(scores), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_many_queries_are_cut_into_batches():
-    rng = np.random.default_rng(1)
-    levels, X, scores = sample(rng, [150] * 20 + [5] * 100, 4)
-    expected = by_products(Logistic(), levels, X, scores)
-    np.testing.assert_allclose(PairHessian(Logistic(), levels, X).at(scores), expected, rtol=1e-5)
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("n_levels", [2, 5, 3000])
 def test_large_queries_are_binned_to_a_few_percent(loss, n_levels):
@@ -63,9 +56,3 @@ def test_large_queries_are_binned_to_a_few_percent(loss, n_levels):
     assert not hessian.is_exact
     expected = by_products(loss, levels, X, scores)
     assert np.linalg.norm(hessian.at(scores) - expected) <= 0.03 * np.linalg.norm(expected)
-
-
-def test_graphs_of_many_levels_are_left_to_the_sums():
-    rng = np.random.default_rng(3)
-    assert not takes_levels(sample(rng, [200], 50, "chain")[0])
-    assert takes_levels(sample(rng, [200], 50)[0])

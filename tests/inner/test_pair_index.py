@@ -12,8 +12,7 @@ from scipy.stats import chisquare
 
 from definitions import preferences_of
 from loss_table import pairs_of
-from pairrank import OrderGraph, Pairs
-from pairrank.exceptions import NoPairsError
+from pairrank import OrderGraph
 from pairrank.preferences import Levels, PairIndex
 from strategies import problems_with_roles
 from sum_table import levels_of
@@ -60,13 +59,6 @@ def test_pairs_are_drawn_in_proportion_to_weights_and_scales(graph, reduction, w
     assert_proportional(index, {pair: weight for pair, weight in weights.items() if weight})
 
 
-def test_comparisons_are_drawn_in_proportion_to_their_weights():
-    plain = Pairs([2, 0, 3, 1], [0, 1, 1, 2]).bound(4)
-    assert_proportional(PairIndex(plain), dict.fromkeys([(2, 0), (0, 1), (3, 1), (1, 2)], 1.0))
-    weighted = Pairs([2, 0, 3, 1], [0, 1, 1, 2], weight=[1, 0, 2, 5]).bound(4)
-    assert_proportional(PairIndex(weighted), {(2, 0): 1.0, (3, 1): 2.0, (1, 2): 5.0})
-
-
 @given(problem=problems_with_roles(), reduction=st.sampled_from(("sum", "query")))
 def test_only_preferences_of_positive_weight_are_drawn(problem, reduction):
     levels = levels_of(problem, reduction)
@@ -83,21 +75,6 @@ def test_rows_of_tiny_weight_are_drawn_within_their_query():
     assert_proportional(PairIndex(levels), weights)
 
 
-def test_shares_next_to_1_and_0_choose_rows_of_positive_weight():
-    class Ends:
-        """A generator whose shares are the least and the greatest in turn."""
-
-        def random(self, size):
-            return np.where(np.arange(size) % 2 == 0, 0.0, np.nextafter(1.0, 0.0))
-
-    y = np.array([0.0, 0, 0, 1, 1, 1])
-    loser, winner = np.array([0.0, 0.3, 0, 0, 0, 0]), np.array([0.0, 0, 0, 0, 0.7, 0])
-    levels = Levels.build(y, winner_weight=winner, loser_weight=loser)
-    winners, losers = PairIndex(levels).draw(4, Ends())
-    assert winners.tolist() == [4] * 4
-    assert losers.tolist() == [1] * 4
-
-
 def test_more_pairs_than_fit_into_32_bits_are_drawn_evenly():
     y = np.repeat([0.0, 1.0], 100_000)
     winners, losers = PairIndex(Levels.build(y)).draw(N_DRAWS, np.random.default_rng(1))
@@ -105,8 +82,3 @@ def test_more_pairs_than_fit_into_32_bits_are_drawn_evenly():
         counts = np.bincount((rows - first) // 10_000, minlength=10)
         assert counts.size == 10
         assert chisquare(counts).pvalue > LEAST_P
-
-
-def test_nothing_to_draw_is_an_error():
-    with pytest.raises(NoPairsError, match="one class"):
-        PairIndex(Levels.build(np.zeros(3)))

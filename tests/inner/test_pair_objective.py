@@ -7,18 +7,12 @@ import pytest
 from scipy import sparse
 
 from pairrank import Pairs
-from pairrank._protocols import Objective
-from pairrank.design import Design
 from pairrank.losses import Hinge, Square, SquaredHinge, Tube
 from pairrank.objective import (
     BandedModel,
-    InverseDiagonal,
     PairObjective,
     Problem,
-    SampledModel,
-    is_even,
 )
-from pairrank.objective import spread_of_features as spread
 from pairrank.objective.normal_equations import dense
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
@@ -82,55 +76,6 @@ def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
         np.testing.assert_allclose(
             point.rounding(), 2 * np.finfo(float).eps * np.linalg.norm(double, axis=0)
         )
-
-
-def test_a_point_stays_as_it_is_when_others_are_evaluated():
-    rng = np.random.default_rng(0)
-    X, w = rng.normal(size=(40, 3)), rng.normal(size=3)
-    objective = PairObjective(Problem(X, differences(rng, 40), Tube(0.5, 2), penalty=2.0))
-    first = objective.at(w)
-    wanted = [first.value, *first.gradient, *first.scores, *first.hessian().matvec(np.ones(3))]
-    for other in (2.0 * w, np.zeros(3), -w):
-        assert objective.at(other).value != pytest.approx(first.value)
-    kept = [first.value, *first.gradient, *first.scores, *first.hessian().matvec(np.ones(3))]
-    np.testing.assert_array_equal(kept, wanted)
-    again = objective.at(w, first.scores)
-    assert again.value == first.value
-    np.testing.assert_array_equal(again.gradient, first.gradient)
-
-
-def test_an_objective_has_six_members():
-    members = {name for name in vars(Objective) if not name.startswith("_")}
-    members |= set(Objective.__annotations__)
-    assert members == {"n_features", "penalty", "precision", "at", "sharpen", "refine"}
-    rng = np.random.default_rng(0)
-    objective = PairObjective(Problem(np.ones((40, 1)), differences(rng, 40), Square()))
-    assert all(hasattr(objective, name) for name in members)
-
-
-def test_features_of_one_size_are_even_whatever_is_constant():
-    assert is_even(np.array([1.0, 3.0, 5.0]))
-    assert is_even(np.array([1.0, 3.0, 5.0, 1e-20, 0.0]))
-    assert not is_even(np.array([1.0, 30.0, 1000.0]))
-    assert is_even(np.zeros(3))
-    assert is_even(np.empty(0))
-    assert is_even(np.array([1.0, np.inf]))
-    np.testing.assert_array_equal(spread(Design(np.ones((4, 2))), np.zeros(4)), 0.0)
-    lifted = InverseDiagonal(np.array([0.0, 1e14]), 1.0, 1.0).matvec(np.ones(2))
-    np.testing.assert_allclose(lifted, [1 / 101, 1e-14], rtol=1e-6)
-
-
-def test_a_sample_whose_hessian_has_no_factorisation_is_left():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200).astype(float)
-    problem = Problem(X, Levels.build(y).reduced("rows"), SquaredHinge(), penalty=-1e9)
-    model = SampledModel(problem, 50, rng)
-    w = np.ones(2)
-    assert model.matrix(w) is None
-    assert model.inverse(w, w) is None
-    assert not model.refine()
-    exact = PairObjective(problem).at(w).hessian().matvec(w)
-    np.testing.assert_array_equal(PairObjective(problem, model).at(w).hessian().matvec(w), exact)
 
 
 def many_levels(rng, n_rows=300, n_features=40):

@@ -99,19 +99,6 @@ def test_blocks_of_steps_join_without_a_seam():
     np.testing.assert_allclose(steps.mean, mean, rtol=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_the_first_length_is_that_of_the_mean_square(loss):
-    X = 7.0 * np.random.default_rng(0).normal(size=(300, 4))
-    pairs = PairIndex(Levels.build(np.arange(300.0)))
-    for rows in (X, sparse.csr_matrix(X)):
-        steps = PairSteps(loss, np.zeros(4), StepRule(), np.random.default_rng(1))
-        steps.take(rows, pairs, 1, 1e-3)
-        winners, losers = pairs.draw(1000, np.random.default_rng(1))
-        square = ((X[winners] - X[losers]) ** 2).sum() / 1000
-        curvature = 1.0 if isinstance(loss, Hinge) else loss.phi(np.array([0.0, -1.0]), order=2)
-        assert steps.eta0 == pytest.approx(1 / (np.max(curvature) * square), rel=1e-12)
-
-
 @given(
     kind=st.integers(0, 3),
     d=st.floats(-1e3, 1e3),

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from loss_table import pairs_of, weights_of
 from pairrank import Pairs
 from pairrank.compiled.concordance import count_concordant
-from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.preferences import Levels, draw_sample, refuse_roles
-from pairrank.preferences.roles import OF_CLASSES
+from pairrank.preferences import Levels, draw_sample
 from strategies import problems, problems_with_roles
 from sum_table import levels_of, scale_of_rows
 
@@ -75,20 +73,6 @@ def test_comparisons_take_weights_by_role(problem, reduction):
     np.testing.assert_allclose(bound.wins_and_losses(), levels.wins_and_losses(), rtol=1e-11)
 
 
-def test_a_role_that_no_pair_has_is_named():
-    levels = Levels.build(np.arange(3.0), winner_weight=np.array([1.0, 0.0, 0.0]))
-    with pytest.raises(NoPairsError, match="the winner has winner_weight 0"):
-        levels.require_pairs()
-
-
-def test_products_of_weights_out_of_range_are_refused():
-    far = np.array([1e60, 1.0])
-    with pytest.raises(PairrankError, match=r"loser_weight \(times sample_weight\) runs from"):
-        Levels.build(np.arange(2.0), sample_weight=far, loser_weight=far)
-    with pytest.raises(PairrankError, match=r"winner_weight \(times sample_weight\)\[1\] = -1"):
-        Levels.build(np.arange(2.0), winner_weight=np.array([1.0, -1.0]))
-
-
 @pytest.mark.parametrize("queries", [1, 400])
 def test_a_sample_keeps_the_roles_and_the_weight_of_all_pairs(queries):
     rng = np.random.default_rng(0)
@@ -103,17 +87,6 @@ def test_a_sample_keeps_the_roles_and_the_weight_of_all_pairs(queries):
     np.testing.assert_allclose(
         sample.wins_and_losses(), scale * np.array(again.wins_and_losses()), rtol=1e-12
     )
-
-
-def test_sums_without_roles_refuse_them_and_say_why():
-    refuse_roles(None, None)
-    weight = np.ones(2)
-    with pytest.raises(PairrankError, match=r"winner_weight.*over every pair of a query"):
-        refuse_roles(weight, None)
-    with pytest.raises(PairrankError, match=r"loser_weight.*separates classes as wholes"):
-        refuse_roles(None, weight, OF_CLASSES)
-    with pytest.raises(PairrankError, match="loser_weight is not supported"):
-        Pairs([0], [1]).bound(2, loser_weight=weight, ties=False)
 
 
 @given(problem=problems_with_roles())

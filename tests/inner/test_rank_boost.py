@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from loss_table import pairs_of, weights_of
 from pairrank import RankBoost
 from pairrank.compiled.weak_rankings import write_codes
-from pairrank.estimators._rows import Watch
-from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.preferences import Levels
-from pairrank.rank_boost import binning
+from pairrank.exceptions import PairrankError
 from pairrank.rank_boost.binning import encode
-from pairrank.rank_boost.rankings import Columns
 from rank_boost_definition import KINDS, N_ROUNDS, assert_rounds, features, pair_list
 from strategies import problems_with_roles
 from sum_table import levels_of, scale_of_rows
@@ -56,20 +49,6 @@ def test_rounds_equal_the_pair_list(problem, kind, reduction):
     np.testing.assert_array_equal(
         by_entry.predict(sparse.csr_array(X)), by_entry.predict(X), strict=True
     )
-
-
-def test_large_margins_of_rows_that_weigh_nothing_as_losers_are_ignored():
-    # Row 2 never loses; its score of 1e3 must not scale the sums of the other losers to 0.
-    from pairrank.losses import Exponential
-    from pairrank.pair_sums import bind
-
-    y = np.array([0.0, 1.0, 0.0])
-    loser = np.array([1.0, 1.0, 0.0])
-    levels = Levels.build(y, loser_weight=loser)
-    found = bind(Exponential(), levels).at(np.array([0.0, 1.0, 1e3]))
-    assert found.value == pytest.approx(math.exp(-1.0), rel=1e-14)
-    with pytest.raises(NoPairsError):
-        RankBoost().fit([[0.0], [1.0], [2.0]], y, loser_weight=np.zeros(3))
 
 
 @given(
@@ -118,71 +97,3 @@ def test_weights_and_sparse_rows_give_the_bins_of_repeated_rows(
             assert n <= n_bins
             of_rows = codes.of_feature(feature)[counted]
             np.testing.assert_array_equal(of_rows == n, np.isnan(X[counted, feature]))
-
-
-def test_bins_are_quantiles():
-    X = np.random.default_rng(0).permutation(1000.0 * np.arange(100) ** 2)[:, np.newaxis]
-    codes = encode(X, None, 10)
-    assert np.bincount(codes.of_feature(0)).tolist() == [10] * 10
-    ordered = np.sort(X[:, 0])
-    np.testing.assert_array_equal(codes.cuts, (ordered[9:99:10] + ordered[10:100:10]) / 2)
-
-
-def rows(n_rows=300, n_features=4, seed=0, gaps=0.0):
-    """Return X, labels of three levels that follow two of the features, and queries."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n_rows, n_features))
-    noise = 0.3 * generator.normal(size=n_rows)
-    y = np.digitize(X[:, 0] + (X[:, 1] > 0.5) + noise, [-0.5, 0.5])
-    X[generator.random(X.shape) < gaps] = np.nan
-    return X, y, generator.integers(0, 6, n_rows)
-
-
-def test_missing_values_take_one_of_256_codes():
-    X = np.arange(1000.0)[:, np.newaxis]
-    assert binning.encode(X, None, 256).n_values[0] == 256
-    X[0] = np.nan
-    codes = binning.encode(X, None, 256)
-    assert (codes.codes.dtype, codes.n_values[0], codes.codes[0, 0]) == (np.uint8, 255, 255)
-    exact = binning.encode(X, None, None)
-    assert (exact.codes.dtype, exact.n_values[0]) == (np.uint16, 999)
-
-
-@pytest.mark.parametrize("most_exact", [16, 1000])
-def test_weights_count_as_repetitions(most_exact, monkeypatch):
-    monkeypatch.setattr("pairrank.estimators.rank_boost.MOST_EXACT_ROWS", most_exact)
-    monkeypatch.setattr("pairrank.estimators.rank_boost.MOST_BINS", 7)
-    X, y, _ = rows(80, gaps=0.1)
-    weight = np.random.default_rng(0).integers(0, 4, 80)
-    again = np.repeat(np.arange(80), weight)
-    weighed = RankBoost(10).fit(X, y, sample_weight=weight)
-    repeated = RankBoost(10).fit(X[again], y[again])
-    np.testing.assert_allclose(weighed.predict(X), repeated.predict(X), rtol=1e-10)
-    np.testing.assert_array_equal(weighed.rankings_.thresholds, repeated.rankings_.thresholds)
-
-
-@pytest.mark.parametrize("place", ["scores", "metric"])
-def test_an_interrupt_within_a_round_drops_that_round(place, monkeypatch):
-    X, y, _ = rows(60)
-    calls = []
-
-    def interrupts(own):
-        def call(*args):
-            calls.append(args)
-            if len(calls) == 4:
-                raise KeyboardInterrupt
-            return own(*args)
-
-        return call
-
-    if place == "scores":
-        monkeypatch.setattr(Columns, "__getitem__", interrupts(Columns.__getitem__))
-    else:
-        monkeypatch.setattr(Watch, "__call__", interrupts(Watch.__call__))
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker = RankBoost(10).fit(X, y, X_val=X, y_val=y)
-    n_rounds = 3 if place == "scores" else 2  # the metric is also asked before the first round
-    assert ranker.n_iter_ == ranker.n_estimators_ == len(ranker.history_) == n_rounds
-    assert ranker.train_score_.size == ranker.validation_scores_.size == n_rounds + 1
-    plain = RankBoost(n_rounds).fit(X, y)
-    np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,13 +9,7 @@ from hypothesis import given
 pytestmark = pytest.mark.extras
 pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
-from cli_rows import make_rows  # noqa: E402
-from cli_runs import misused, run  # noqa: E402
-from pairrank import Pairs, RankNet, load_model  # noqa: E402
-from pairrank.cli._commands import _NOT_OFFERED, options_of  # noqa: E402
-from pairrank.cli._models import MODELS  # noqa: E402
 from pairrank.exceptions import PairrankError  # noqa: E402
-from pairrank.io import write_svmlight  # noqa: E402
 from pairrank.losses import Logistic  # noqa: E402
 from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Levels  # noqa: E402
@@ -77,30 +69,6 @@ def test_the_batches_of_an_epoch_add_up_to_every_pair(problem):
             assert total == pytest.approx(wanted, rel=1e-12)
 
 
-def test_batches_are_whole_queries_in_another_order_each_epoch(rows):
-    _, y, qid = rows
-    epochs = shuffled(Levels.build(y, qid), 7, np.random.default_rng(0))
-    orders = []
-    for _ in range(2):
-        queries = [np.unique(qid[batch.rows]) for batch in next(epochs)]
-        assert [each.size for each in queries] == [8, 8, 7, 7]
-        assert sorted(np.concatenate(queries)) == list(range(30))
-        orders.append(np.concatenate(queries).tolist())
-    assert orders[0] != orders[1]
-
-
-def test_comparisons_are_batches_of_their_own():
-    rng = np.random.default_rng(0)
-    pairs = Pairs(np.arange(20), np.arange(20, 40), rng.uniform(0.5, 2.0, 20), n_rows=50)
-    scores = rng.normal(size=50)
-    wanted = bind(Logistic(), pairs).at(scores).value
-    assert summed(whole(pairs), scores) == pytest.approx(wanted)
-    assert whole(pairs).rows.size == 40
-    batches = list(next(shuffled(pairs, 6, rng)))
-    assert [batch.preferences.n_pairs for batch in batches] == [7, 7, 6]
-    assert sum(summed(batch, scores) for batch in batches) / 3 == pytest.approx(wanted)
-
-
 def test_sampled_pairs_estimate_the_sum_over_every_pair(rows):
     _, y, qid = rows
     rng = np.random.default_rng(0)
@@ -114,32 +82,3 @@ def test_sampled_pairs_estimate_the_sum_over_every_pair(rows):
     # The mean of 20 estimates is within 5 standard errors of the sum but once in a million times.
     error = np.std(estimates, ddof=1) / np.sqrt(20)
     assert abs(np.mean(estimates) - wanted) < 6 * error
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("models")
-    for seed, name in enumerate(["train", "valid"]):
-        write_svmlight(home / f"{name}.txt", make_rows(seed))
-    return home
-
-
-def training(folder, tmp_path, *options):
-    return ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", "ranknet", *options]
-
-
-def test_a_search_picks_alpha(folder, tmp_path):
-    options = ["--search", "--valid", folder / "valid.txt", "--max-iter", "5", "--solver", "adam"]
-    result = run(*training(folder, tmp_path, *options))
-    tried = [line for line in result.stderr.splitlines() if line.startswith("alpha ")]
-    assert len(tried) == len(MODELS["ranknet"].values())
-    assert f"best: alpha {load_model(tmp_path / 'm').alpha:g}, pairwise_accuracy" in result.stderr
-
-
-def test_every_parameter_that_text_can_give_is_an_option():
-    offered = {option.name for option in options_of(MODELS["ranknet"])}
-    left_out = {*_NOT_OFFERED, "module", "device"}
-    assert offered | {"standardize"} == set(inspect.signature(RankNet).parameters) - left_out
-    assert "must be greater than 0" in misused(
-        "train", "rows", "-o", "m", "--model", "ranknet", "--learning-rate", "0"
-    )

@@ -15,7 +15,7 @@ from pairrank.ratings.comparisons import add_up, check_comparisons
 from pairrank.ratings.connections import check_finite_scores
 from pairrank.ratings.likelihoods import LIKELIHOODS, LikelihoodObjective
 from pairrank.ratings.ranking import rank_intervals
-from ratings_definition import TIES, arguments, log_likelihood, make_votes, probabilities
+from ratings_definition import TIES, arguments, log_likelihood, make_votes
 
 STEP = 1e-5
 
@@ -27,15 +27,6 @@ rounding 1e-16 / STEP, with room."""
 
 def some(kind):
     return np.linspace(-3.0, 3.0, 13), {"half": 0.0, "davidson": -0.4, "rao-kupper": 0.6}[kind]
-
-
-@pytest.mark.parametrize("kind", TIES[1:])
-def test_probabilities_are_those_of_the_papers(kind):
-    d, t = some(kind)
-    model = LIKELIHOODS[kind]
-    wanted = np.array([probabilities(kind, each, np.exp(t)) for each in d]).T
-    np.testing.assert_allclose(np.exp(model.log_probabilities(d, t)), wanted, rtol=1e-12)
-    assert model.shown(t) == np.exp(t)
 
 
 @pytest.mark.parametrize("kind", TIES)
@@ -124,15 +115,6 @@ def test_equal_comparisons_are_added_up(seed, n_items, size, n_covariates):
         slow = np.zeros((3, len(dense)))
         np.add.at(slow, (wanted, margins.place), weight**power)
         np.testing.assert_array_equal(sums, slow)
-
-
-def test_many_margins_keep_their_outcomes():
-    n_items = 40
-    winner, loser = np.nonzero(~np.eye(n_items, dtype=bool))
-    margins = add_up(check_comparisons(winner, loser))
-    assert margins.weight.shape == (3, n_items * (n_items - 1) // 2)
-    np.testing.assert_array_equal(margins.weight[[0, 2]], 1.0)
-    np.testing.assert_array_equal(margins.weight[1], 0.0)
 
 
 def runs_to_infinity(winner, loser, tie, n_items, parameter):
@@ -240,16 +222,6 @@ def test_covariances_are_sums_over_comparisons(ties, kind, covariates, alpha):
     np.testing.assert_allclose(model.coef_standard_errors_, errors / unit, rtol=1e-6)
 
 
-def test_many_groups_are_summed_in_blocks(monkeypatch):
-    votes, group = make_votes(22, n_items=30, size=400), np.arange(400) // 8
-    found = []
-    for entries in (1 << 23, 200):
-        monkeypatch.setattr("pairrank.ratings.covariance._BLOCK_ENTRIES", entries)
-        model = BradleyTerry(ties="davidson", alpha=0.1).fit(**arguments(votes), groups=group)
-        found.append(model.covariance_)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-14)
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.floats(0.5, 0.99))
 def test_ranks_follow_simultaneous_intervals_of_differences(seed, n_items, level):
     rng = np.random.default_rng(seed)
@@ -268,22 +240,3 @@ def test_ranks_follow_simultaneous_intervals_of_differences(seed, n_items, level
             better += i != j and scores[j] - scores[i] > margin
             worse += i != j and scores[i] - scores[j] > margin
         assert (low[i], high[i]) == (1 + better, n_items - worse)
-
-
-def test_few_groups_widen_the_intervals():
-    votes = make_votes(31)
-    group = np.arange(votes.winner.size) % 6
-    model = BradleyTerry().fit(**arguments(votes), groups=group)
-    assert model.degrees_of_freedom_ == 5.0
-    found, margin = model.contrast(0, 1), stats.t.isf(0.025, 5)
-    np.testing.assert_allclose(found.high - found.difference, margin * found.standard_error)
-    ranking = model.ranking_
-    wanted = margin * ranking["standard_error"]
-    np.testing.assert_allclose(ranking["high"] - ranking["score"], wanted)
-    low, high = rank_intervals(model.scores_, model.covariance_, 0.95, 5.0)
-    order = np.argsort(-model.scores_)
-    np.testing.assert_array_equal(ranking["rank_low"], low[order])
-    np.testing.assert_array_equal(ranking["rank_high"], high[order])
-    dyadic = BradleyTerry(covariance="dyadic").fit(**arguments(votes))
-    pairs = np.unique(np.sort(np.column_stack((votes.winner, votes.loser))), axis=0)
-    assert dyadic.degrees_of_freedom_ == len(pairs) - 1

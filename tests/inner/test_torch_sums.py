@@ -17,10 +17,9 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 import torch  # noqa: E402
 
-from pairrank.losses import Logistic, Square, Tube  # noqa: E402
-from pairrank.pair_sums import bind  # noqa: E402
-from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
-from pairrank.torch import all_pairs, sums  # noqa: E402
+from pairrank.losses import Square, Tube  # noqa: E402
+from pairrank.preferences import Differences  # noqa: E402
+from pairrank.torch import sums  # noqa: E402
 from pairrank.torch.sums import tiled_sum  # noqa: E402
 
 KNOWN = [name for name in LOSSES if name != "no family"]
@@ -109,43 +108,3 @@ def test_differences_are_those_of_the_double_loop(loss, queries, weighted):
     np.testing.assert_allclose(found[1], slope.sum(1) - slope.sum(0), rtol=1e-11, atol=1e-12)
     product = (change.sum(1) - change.sum(0)) if loss.smooth else np.zeros(60)
     np.testing.assert_allclose(found[2], product, rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_comparisons_are_summed_as_listed(name):
-    generator = np.random.default_rng(0)
-    i = generator.integers(0, 50, 200)
-    pairs = Pairs(i, (i + generator.integers(1, 50, 200)) % 50, weight=generator.random(200))
-    scores, v = generator.normal(size=(2, pairs.n_rows))
-    loss = LOSSES[name].loss
-    compiled = bind(loss, pairs).at(scores)
-    value, gradient, product = summed(loss, pairs, scores, v)
-    np.testing.assert_allclose(value, compiled.value, rtol=1e-12)
-    np.testing.assert_allclose(gradient, compiled.gradient, atol=1e-12)
-    if loss.smooth:
-        np.testing.assert_allclose(product, compiled.curvature().matvec(v), atol=1e-12)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_scores_that_are_not_finite_give_an_infinite_loss(name):
-    problem = random_problem(30, 3)
-    for bad in (np.nan, np.inf):
-        problem.scores[4] = bad
-        levels = levels_of(problem)
-        value, gradient, product = summed(LOSSES[name].loss, levels, problem.scores, problem.v)
-        assert value == np.inf
-        assert np.isnan(gradient).all()
-        assert np.isnan(product).all()
-
-
-def test_devices_sum_few_pairs_per_row_and_the_cpu_many(monkeypatch):
-    for name in ("compiled", "tiled"):
-        monkeypatch.setattr(all_pairs, f"{name}_sum", lambda *_, name=name: name)
-
-    def chosen(n_levels, device, backend="auto"):
-        pairs = Levels.build(np.arange(float(n_levels))), 1.0
-        return all_pairs._sum_of(Logistic(), pairs, backend, 1e-6, torch.device(device))
-
-    assert [chosen(n, "cuda") for n in (50, 5000)] == ["tiled", "compiled"]
-    assert [chosen(n, "cpu") for n in (50, 5000)] == ["compiled", "compiled"]
-    assert chosen(5000, "cuda", "torch") == "tiled"

@@ -64,30 +64,6 @@ def test_pairs_of_the_worst_excess_attain_the_stated_errors(part, apart, power, 
         assert 0.98 * stated <= true <= stated * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("power", [1, 2])
-def test_far_rows_are_paired_where_no_cell_lies_at_the_margin(power, monkeypatch):
-    """Cells of far rows have gaps: of cells K and K + 1 apart, only the latter may exist."""
-    monkeypatch.setattr(cells, "LEAST_ROWS", 2)
-    per_h = 64 if power == 2 else 256
-    terms = (((per_h + 0.5) / per_h, power, 1.0),)
-    y = np.repeat([0.0, 0.0, 1.0], [2000, 10, 10])
-    scores = np.append(np.linspace(-1.0, 1.0, 2000), np.repeat([1e3, 1e3 + 1.0 + 1.0 / per_h], 10))
-    scores[2000:2010] += 0.9 / per_h
-    levels = Levels.build(y)
-    bound = PiecewiseSum(levels, terms, by_cells=True)
-    found, exact = bound.at(scores), PiecewiseSum(levels, terms, by_cells=False).at(scores)
-    position = bound._units(scores, (scores.min(), scores.max()))[0].grid.position
-    assert (position[-2:] - position[-3] > 1).all()
-    assert found.error > 0.0
-    assert 0.0 < abs(found.value - exact.value) <= found.error
-    off = np.abs(found.gradient - exact.gradient)
-    assert 0.0 < off.sum() <= found.gradient_error * (1.0 + 1e-9)
-    assert (found.gradient[2000:2010] > 0.0).all()
-    assert (found.gradient[2010:] < 0.0).all()
-    if power == 2:  # half of the pairs a cell beyond, 0.5 f, are within the margin
-        np.testing.assert_allclose(found.curvature().diagonal()[2000:], 2.0 * 10 * 0.25)
-
-
 SCORE = 0.1 / 64.0
 """A place within its cell that no sum of places represents."""
 

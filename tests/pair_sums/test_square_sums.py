@@ -10,11 +10,10 @@ from scipy import sparse
 
 from pairrank import Pairs
 from pairrank.design import Design
-from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
 from pairrank.objective import dual_matrix, primal_matrix
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels
+from pairrank.preferences import Differences
 from strategies import Problem, problems
 
 pytestmark = pytest.mark.numeric
@@ -182,37 +181,3 @@ def test_the_normal_matrix_of_comparisons_is_the_curvature_between_columns(drawn
     expected = X.T @ curvature.matmat(X.T).T
     for form in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(primal_matrix(Design(form(X)), pairs), expected, atol=1e-11)
-
-
-def test_what_cannot_be_summed_is_refused():
-    y = np.array([0.0, 1.0])
-    with pytest.raises(PairrankError, match="not Levels"):
-        bind(Square(), Levels.build(y))
-    with pytest.raises(PairrankError, match="does not exist for this loss"):
-        bind(Square(), Differences.build(y), pair_sum="direct")
-    with pytest.raises(PairrankError, match="need numbers"):
-        Differences.build(np.array(["a", "b"]))
-    with pytest.raises(PairrankError, match="order must be 0, 1 or 2"):
-        Square().phi(y, order=3)
-    for preferences in (Differences.build(y), Pairs([0], [1])):
-        with pytest.raises(PairrankError, match="scores have shape"):
-            bind(Square(), preferences).at(np.zeros(3))
-
-
-def test_an_overflow_is_infinite_without_a_warning():
-    scores = np.array([1e200, 0.0, -1e308, 1e308])
-    for preferences in (Differences.build(np.arange(4.0)), Pairs([0, 2], [1, 3], n_rows=4)):
-        assert bind(Square(), preferences).at(scores)[0] == np.inf
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object, str])
-def test_queries_are_told_apart_whatever_their_identifiers(dtype):
-    generator = np.random.default_rng(0)
-    numbers = generator.integers(0, 200, 90) + (0 if np.dtype(dtype).kind in "uOU" else -100)
-    for some in (numbers, np.sort(numbers), numbers[:1], numbers * 0):
-        qid = some.astype(dtype)
-        differences = Differences.build(generator.normal(size=qid.size), qid)
-        same = (qid[:, None] == qid[None, :]).sum()
-        assert differences.n_pairs == same
-        for query in set(qid.tolist()):
-            assert abs(differences.centred(differences.target)[qid == query].sum()) < 1e-12

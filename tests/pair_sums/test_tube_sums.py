@@ -14,13 +14,13 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import Tube
 from pairrank.pair_sums import bind, cells
 from pairrank.pair_sums import sorted as sorted_sums
-from pairrank.preferences import Differences, Levels
+from pairrank.preferences import Differences
 from strategies import problems
 
 pytestmark = pytest.mark.numeric
 
 EPS = np.finfo(float).eps
-TUBES = [Tube(epsilon, n) for epsilon in (0.0, 0.1, 0.5) for n in (1, 2)]
+TUBES = [Tube(epsilon, n) for epsilon in (0.0, 0.5) for n in (1, 2)]
 NAMES = [f"epsilon {tube.epsilon}, n {tube.n}" for tube in TUBES]
 
 
@@ -154,28 +154,6 @@ def check_stated_errors(tube, pair_sum, listed, scores):
     assert off <= found.gradient_error + 2.0 * unsure.sum() + lost
 
 
-@pytest.mark.usefixtures("every_query_is_large")
-@pytest.mark.parametrize("pair_sum", ["auto", "cells"])
-@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
-def test_errors_of_cells_are_small_and_smaller_once_sharpened(tube, pair_sum):
-    generator = np.random.default_rng(0)
-    y, scores, v = generator.normal(size=(3, 400))
-    qid = generator.integers(0, 3, 400)
-    bound = bind(tube, Differences.build(y, qid), pair_sum=pair_sum)
-    exact = bind(tube, Differences.build(y, qid), pair_sum="sorted")
-    wanted, found = exact.at(scores), bound.at(scores)
-    assert 0.0 < found.error <= 1e-3 * wanted.value
-    assert bound.sharpen()
-    assert bound.at(scores).error <= 0.1 * found.error
-    if tube.n == 2:
-        product = found.curvature().matvec(v)
-        expected = wanted.curvature().matvec(v)
-        assert np.linalg.norm(product - expected) <= 0.02 * np.linalg.norm(expected)
-    steps = [bound.sharpen() for _ in range(tube.n + 1)]
-    assert steps == [True] * tube.n + [False]
-    assert bound.at(scores).value == wanted.value
-
-
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 @given(problem=problems(graphs=("full",)).filter(lambda p: p.y.size > 1), seed=st.integers(0, 99))
 def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
@@ -222,28 +200,6 @@ def test_rows_that_weigh_nothing_are_absent_whatever_they_hold(n):
     assert not gradient[~kept].any()
 
 
-def test_one_huge_score_costs_the_others_nothing():
-    generator = np.random.default_rng(0)
-    y, scores = generator.normal(size=(2, 50))
-    # But for the share of its weight, the huge row adds the same to every other row's gradient.
-    with_it = Differences.build(np.append(y, 0.0))
-    gradient = bind(Tube(0.1, 1), with_it).at(np.append(scores, 1e150))[1]
-    plain = bind(Tube(0.1, 1), Differences.build(y)).at(scores)[1]
-    np.testing.assert_allclose(51 * gradient[:-1] + 1.0, 50 * plain, atol=1e-12)
-
-
-def test_equal_residuals_have_no_gradient():
-    y = np.array([0.0, 1.0, 1.0, 3.0, 2.0])
-    for preferences in (Differences.build(y), Pairs([3, 4], [1, 2], None, [2.0, 1.0], n_rows=5)):
-        for tube in TUBES:
-            value, gradient = bind(tube, preferences).at(5.0 + y)[:2]
-            assert value == 0.0
-            assert not gradient.any()
-    # A difference that is off by exactly epsilon is inside the tube.
-    at_kink = bind(Tube(0.5, 1), Differences.build(np.array([0.0, 0.5])))
-    assert not at_kink.at(np.zeros(2))[1].any()
-
-
 @pytest.mark.parametrize("many", [False, True])
 def test_what_is_huge_is_finite_or_infinite_without_a_warning(many):
     qid = np.arange(4) // 4 if many else None
@@ -260,40 +216,6 @@ def test_what_is_huge_is_finite_or_infinite_without_a_warning(many):
         assert np.isfinite(value)
         assert squared.at(np.array([1e200, 0.0, -1e308, 1e308]))[0] == np.inf
         assert linear.at(np.array([np.inf, 0.0, 0.0, 0.0]))[0] == np.inf
-
-
-def test_float32_scores_are_taken_as_they_are():
-    generator = np.random.default_rng(0)
-    y, scores = generator.normal(size=(2, 40)).astype(np.float32)
-    pair_sum = bind(Tube(), Differences.build(y))
-    found = pair_sum.at(scores)
-    expected = pair_sum.at(scores.astype(np.float64))
-    assert found[0] == expected[0]
-    assert found[1].dtype == np.float64
-
-
-def test_no_row_and_one_row_cost_nothing():
-    for y in (np.empty(0), np.ones(1)):
-        pair_sum = bind(Tube(0.0, 2), Differences.build(y))
-        value, gradient = pair_sum.at(y)[:2]
-        assert value == 0.0
-        np.testing.assert_array_equal(gradient, 0.0 * y)
-        np.testing.assert_array_equal(pair_sum.at(y).curvature().matvec(y), 0.0 * y)
-
-
-def test_what_cannot_be_summed_is_refused():
-    y = np.array([0.0, 1.0])
-    with pytest.raises(PairrankError, match=r"n must be 1 or 2 \(got 3\)"):
-        Tube(n=3)
-    with pytest.raises(PairrankError, match="not Levels"):
-        bind(Tube(), Levels.build(y))
-    with pytest.raises(PairrankError, match="does not exist for this loss"):
-        bind(Tube(), Differences.build(y), pair_sum="direct")
-    with pytest.raises(PairrankError, match="order must be 0, 1 or 2"):
-        Tube().phi(y, order=3)
-    for preferences in (Differences.build(y), Pairs([0], [1])):
-        with pytest.raises(PairrankError, match="scores have shape"):
-            bind(Tube(), preferences).at(np.zeros(3))
 
 
 def test_small_costs_of_comparisons_count_beside_a_huge_one():

@@ -6,7 +6,7 @@ import pytest
 from pairrank import RankSVM
 from reproduction.papers import fung2006
 from reproduction.papers.airola2010 import fits, rows
-from reproduction.papers.beyond import comparisons, conditions, probabilities
+from reproduction.papers.beyond import conditions, probabilities
 from reproduction.papers.cortes2007 import judging
 from reproduction.protocols import ExplicitPairs
 from reproduction.study import NotRun
@@ -20,34 +20,6 @@ def test_explicit_pairs_have_the_optimum_of_ranksvm():
     theirs = ExplicitPairs(0.1).fit(X, y).coef_
     ours = RankSVM(0.1, reduction="sum", tol=1e-8).fit(X, y).coef_
     np.testing.assert_allclose(theirs, ours, rtol=1e-2, atol=1e-2 * np.abs(ours).max())
-
-
-def test_fungs_folds_test_every_row_once():
-    tested = np.zeros(23, dtype=int)
-    for train, test in fung2006.folds(23, 5, 0):
-        np.testing.assert_array_equal(train, ~test)
-        tested += test
-    assert (tested == 1).all()
-
-
-def test_fungs_strength_is_chosen_on_rows_that_were_held_out():
-    made = []
-
-    class Recorder:
-        def __init__(self, strength):
-            self.strength = strength
-
-        def fit(self, X, y):
-            made.append((self.strength, y.size))
-            return self
-
-        def predict(self, X):
-            return X[:, 0] if self.strength == 2.0 else -X[:, 0]
-
-    X = np.arange(40.0)[:, None]
-    how = fung2006.Method(Recorder, (1.0, 2.0, 3.0))
-    assert fung2006.chosen(how, fung2006.Rows(X, X[:, 0] // 10)) == 2.0
-    assert made == [(1.0, 30), (2.0, 30), (3.0, 30)]
 
 
 def test_fungs_chain_beside_full_is_judged_by_the_mean_difference():
@@ -65,11 +37,6 @@ def test_fungs_chain_beside_full_is_judged_by_the_mean_difference():
         check(of_figure({(row, chain): {"wmw": [0.8]}}))
 
 
-def test_airolas_parts_share_no_query():
-    queries = [set(part.qid.tolist()) for part in rows.problem_of("parses", 40)]
-    assert len(set().union(*queries)) == sum(map(len, queries)) == 40
-
-
 def test_airolas_lambda_has_the_least_validation_error():
     problem = rows.problem_of("documents", 300)
     pairs = rows.with_pairs(problem, 500).train.y
@@ -78,15 +45,6 @@ def test_airolas_lambda_has_the_least_validation_error():
     alphas = (2.0**-6, 1.0, 2.0**8)
     errors = [fits._error(fits._fit(problem, "tikhonov", each), problem.valid) for each in alphas]
     assert fits._choose(problem, "tikhonov", alphas).alpha == alphas[int(np.argmin(errors))]
-
-
-def test_airolas_curve_has_the_error_of_every_step():
-    found = fits.curve_of(data="documents", size=200, alpha=1.0, steps=6)
-    error = np.asarray(found["error"])
-    assert len(error) == found["steps"] + 1 <= 7
-    assert error[0] == pytest.approx(0.5)
-    assert found["best"] == error.min() == error[found["best step"]]
-    assert found["last"] == error[-1]
 
 
 def test_airolas_errors_of_rows_in_queries_are_means_over_queries():
@@ -110,18 +68,6 @@ def test_cortes_parameters_have_the_least_cost_on_the_held_out_reviewers():
     costs = [evaluate_users(problems, estimator.__class__(alpha=alpha))["msd"] for alpha in grid]
     assert estimator.alpha == grid[int(np.argmin(costs))]
     assert chosen == f"alpha {estimator.alpha:.3g}"
-
-
-def test_folds_and_halves_of_votes_keep_voters_whole():
-    votes = comparisons.votes_of(comparisons.GENERATED, 0)
-    tested = np.zeros(votes.i.size, dtype=int)
-    for train, test in comparisons._folds(votes, 0):
-        assert not set(votes.voter[train].tolist()) & set(votes.voter[test].tolist())
-        tested += test
-    assert (tested == 1).all()
-    one, two = comparisons._halves(votes, 0)
-    assert not set(one.voter.tolist()) & set(two.voter.tolist())
-    assert one.i.size + two.i.size == votes.i.size
 
 
 def test_conditions_change_the_labels_that_they_name():

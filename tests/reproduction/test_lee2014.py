@@ -8,20 +8,7 @@ import pytest
 from pairrank import RankSVM, regularization_path
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
 from reproduction.data import load
-from reproduction.papers.lee2014 import STUDY, curves, models, problems, sparse, times_as_long
-from reproduction.study import NotRun
-from reproduction_cells import done
-
-
-@pytest.mark.parametrize("name", ["MQ2007", "YAHOO set 2"])
-def test_generated_queries_have_the_papers_shape(name):
-    shape, found = problems.PAPER[name], problems.describe(name=name, part=0.02)
-    queries = round(0.02 * shape.queries)
-    assert found["queries"] == queries
-    assert found["features"] == shape.features
-    assert found["levels"] == shape.levels
-    per_query = shape.rows / shape.queries
-    assert abs(found["rows"] / queries - per_query) < 5 * (per_query / queries) ** 0.5
+from reproduction.papers.lee2014 import problems, sparse
 
 
 @pytest.mark.parametrize("name", problems.SPARSE)
@@ -45,19 +32,6 @@ def test_adjacent_pairs_are_those_of_the_chain():
     chain.fit(train.X, train.y, qid=train.qid)
     assert chain.n_pairs_ == listed.n_pairs_
     np.testing.assert_allclose(listed.coef_, chain.coef_, atol=1e-6 * np.abs(chain.coef_).max())
-
-
-def test_a_search_takes_the_best_c_of_the_validation_rows():
-    powers = (-12, -2)
-    found = models.search(name="MQ2007", part=0.02, model=models.L2, powers=powers)
-    rows = problems.problem("MQ2007", 0.02)
-    valid = []
-    for power in powers:
-        ranker = RankSVM(2.0**power, reduction="sum")
-        ranker.fit(rows.train.X, rows.train.y, qid=rows.train.qid)
-        scores = ranker.predict(rows.valid.X)
-        valid.append(problems.quality("MQ2007", rows.valid, scores)["accuracy"])
-    assert found["log2 C by accuracy"] == powers[int(np.argmax(valid))]
 
 
 @pytest.mark.parametrize(
@@ -85,15 +59,3 @@ def test_the_search_over_c_reaches_the_published_figures(
     assert best.n_pairs_ == 52_325
     found = metric(test.y, best.predict(test.X), qid=test.qid)
     assert found == pytest.approx(published, abs=within)
-
-
-def test_a_descent_that_stays_far_counts_as_infinitely_slow():
-    row = "MQ2008"
-    near = {
-        ("fig5", row, curves.TREE): {"near": 1.0},
-        ("fig5", row, curves.BUNDLE): {"near": None},
-    }
-    found = times_as_long(done(STUDY, near), ["fig5"], curves.BUNDLE, curves.TREE)
-    assert found == {"MQ2008 (Figure 5)": np.inf}
-    with pytest.raises(NotRun):
-        times_as_long(done(STUDY, near), ["fig5"], curves.COUNTING, curves.TREE)

@@ -77,7 +77,3 @@ def test_a_descent_ends_at_the_optimum_of_pairrank(tree):
     np.testing.assert_allclose(steps[-1].coef, ranker.coef_, rtol=1e-5, atol=1e-7)
     assert steps[0].value > steps[-1].value
     assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
-
-
-def test_a_descent_ends_when_its_time_is_over():
-    assert len(minimise(rows_of(5, 60, 4), 0.25, "aa", 1e-8, 1e-9)) <= 2

@@ -5,12 +5,10 @@ import pytest
 from reproduction import __main__ as command
 from reproduction.page import compared, write_page
 from reproduction.papers import STUDIES, load_study
-from reproduction.pictures import draw_pictures
-from reproduction.study import NotRun, Printed
+from reproduction.study import Printed
 from reproduction_cells import cell, one_study
 
 PICTURES = command.ROOT / "reproduction" / "pictures"
-VALUES = {"seconds": [0.1, 0.2], "error": [0.1, 0.01], "number": [1.0, 2.0]}
 
 
 def record_of(number=(97.0, 98.0), *, status="done"):
@@ -74,27 +72,6 @@ def test_what_cannot_be_compared_has_a_note_and_no_mark():
     assert lines_of(study) == ["| a | 97.500 ± 0.707 [1]<br>_1.000_ |"]
 
 
-@pytest.mark.parametrize(
-    ("record", "verdict"),
-    [(None, "not run"), (record_of(), "holds"), (record_of([0.0]), "does not hold")],
-)
-def test_claims_are_judged(record, verdict):
-    study = study_with(record)
-    assert study.claims[0].judge(study)[0] == verdict
-
-
-def test_what_was_not_run_is_refused_and_left_out():
-    study = one_study(cell())
-    with pytest.raises(NotRun):
-        study.mean("1", "a", "x", "number")
-    with pytest.raises(NotRun):
-        study.done("1")
-    with pytest.raises(NotRun):
-        study.pairs("1", "x", "x", "number")
-    assert study.status("1", "no", "cell") == "not run"
-    assert "Not run." in write_page([study], set())
-
-
 def test_the_committed_page_is_made_from_the_committed_results():
     studies = [load_study(name) for name in STUDIES]
     pictures = {path.name for path in PICTURES.glob("*.svg")}
@@ -121,29 +98,3 @@ def test_the_command_writes_page_and_pictures(tmp_path, capsys):
     assert "15 cells to run" in shown
     assert "15 cells did not fit into the hours" in shown
     assert "Not run." in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--paper", "nobody"], "no paper 'nobody'; there are raykar2007"),
-        (["--table", "99"], "no table '99'; there are fig1d"),
-    ],
-)
-def test_unknown_names_are_refused(options, message, tmp_path, capsys):
-    assert command.main([*options, "--out", str(tmp_path)]) == 1
-    assert message in capsys.readouterr().err
-
-
-def test_pictures_are_drawn_from_some_cells_and_always_the_same(tmp_path):
-    pytest.importorskip("matplotlib")
-    study = load_study("airola2010", tmp_path)
-    assert draw_pictures(study, tmp_path) == set()
-    for table in study.tables:
-        for each in table.cells[::2]:
-            study.records[each.key] = {"status": "done", "values": VALUES}
-    drawn = draw_pictures(study, tmp_path / "one")
-    assert drawn == draw_pictures(study, tmp_path / "two") != set()
-    assert drawn == {f"{study.name}-{table.name}.svg" for table in study.tables if table.curves}
-    for each in drawn:
-        assert (tmp_path / "one" / each).read_bytes() == (tmp_path / "two" / each).read_bytes()

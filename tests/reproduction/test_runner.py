@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from pairrank.exceptions import FileFormatError
 from reproduction.runner import missing, run, run_cell
 from reproduction.study import read_records
 from reproduction_cells import absent, allocate, cell, crash, fail, one_study, sleep
@@ -31,16 +30,6 @@ def test_a_second_run_computes_nothing_and_another_configuration_is_another_cell
     changed = one_study(cell("a", config={"n": 5}), cell("b"))
     changed.records.update(again.records)
     assert rows_of(missing([changed])) == ["a"]
-
-
-def test_cells_of_two_tables_are_computed_once():
-    assert rows_of(missing([one_study(cell("a"), cell("b", config={"n": 97}))])) == ["a"]
-
-
-def test_papers_take_turns_in_proportion_to_their_cells():
-    large = one_study(*(cell(row) for row in "abcd"))
-    small = replace(one_study(cell("x"), cell("y")), name="other")
-    assert rows_of(missing([large, small])) == ["a", "x", "b", "c", "y", "d"]
 
 
 def test_failures_and_absences_are_tried_again_but_limits_only_if_they_grow(tmp_path):
@@ -71,12 +60,6 @@ def test_full_and_timed_cells_run_if_they_are_chosen():
     assert rows_of(missing([study], full=True)) == ["a", "b", "c"]
     assert rows_of(missing([study], timed=False)) == ["c"]
     assert missing([study], ["2"]) == []
-
-
-def test_damaged_results_are_named(tmp_path):
-    (tmp_path / "small.json").write_text("{")
-    with pytest.raises(FileFormatError, match=r"small\.json: not finished cells .*; remove it"):
-        read_records(tmp_path / "small.json")
 
 
 def test_a_finished_cell_has_values_and_where_they_come_from():

@@ -10,20 +10,11 @@ from pairrank import Kernel, MPRank
 from pairrank.metrics import msd, pairwise_accuracy
 from reproduction.data import RatingsTable
 from reproduction.data.made import make_ratings
-from reproduction.users import PROTOCOLS, Protocol, _imputed, evaluate_users, user_metrics
+from reproduction.users import PROTOCOLS, Protocol, evaluate_users, user_metrics
 
 USERS, ITEMS, RATINGS = make_ratings(60, 40, density=0.5, random_state=0)
 TABLE = RatingsTable.build(USERS, ITEMS, RATINGS)
 PROTOCOL = Protocol((8, 60), 15, 10, (10, 70))
-
-
-def test_a_table_is_laid_out_by_user_and_item():
-    names = np.array(["x", "y", "x", "x"])
-    table = RatingsTable.build(["bob", "ann", "ann", "bob"], names, [5.0, 3.0, 1.0, 2.0])
-    assert table.user_ids.tolist() == ["ann", "bob"]
-    assert table.item[table.of(0)].tolist() == [0, 1]
-    assert table.rating.tolist() == [1.0, 3.0, 3.5]
-    assert table.only(table.rating > 1.0).item_ids.tolist() == ["x", "y"]
 
 
 def test_active_users_are_selected_before_items_are_counted():
@@ -58,19 +49,6 @@ def test_judged_users_do_not_refer_and_are_active():
         assert 10 <= y.size + y_test.size <= 70
     again = zip(problems, PROTOCOL.draw(TABLE, 3), strict=True)
     assert all(np.array_equal(one.X, two.X) for one, two in again)
-
-
-def test_gaps_are_drawn_with_the_moments_of_the_item():
-    rng = np.random.default_rng(0)
-    known = np.full((3, 4000), np.nan)
-    known[0, :4], known[1, :2] = [1.0, 3.0, 3.0, 5.0], [10.0, 10.0]
-    found = _imputed(known, "gaussian", rng)
-    np.testing.assert_array_equal(found[0, :4], known[0, :4])
-    assert found[0, 4:].mean() == pytest.approx(3.0, abs=0.1)
-    assert found[0, 4:].var() == pytest.approx(2.0, rel=0.1)
-    assert (found[1] == 10.0).all()
-    assert found[2].mean() == pytest.approx(np.nanmean(known), abs=0.3)
-    assert np.isnan(_imputed(known, "missing", rng)).any()
 
 
 @pytest.mark.parametrize("ranker", [MPRank(kernel=Kernel("rbf", gamma=0.01), C=10.0), Ridge(5.0)])

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairrank._protocols import Status
 from pairrank.objective import HullObjective, hull_objective
-from pairrank.objective.limit_rows import LimitRows, newton_system
+from pairrank.objective.limit_rows import newton_system
 from pairrank.preferences import Levels, OrderGraph
-from pairrank.solvers.limits import LimitRun, minimize_with_limits
 
 pytestmark = pytest.mark.numeric
 
@@ -130,58 +128,3 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
     tolerance = 1e-9 if direct else 1e-5
     np.testing.assert_allclose(weights, expected[:3], rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(limits.ravel(), expected[3:], rtol=tolerance, atol=tolerance)
-
-
-def test_conjugate_gradients_and_matrices_end_at_one_optimum():
-    objective, _ = make_objective(n_features=20)
-    direct = minimize_with_limits(LimitRows(objective), tol=1e-8, max_iter=100)
-    objective.takes_matrices = False
-    iterated = minimize_with_limits(LimitRows(objective), tol=1e-8, max_iter=100)
-    assert iterated.status is Status.CONVERGED
-    np.testing.assert_allclose(iterated.coef, direct.coef, atol=1e-4)
-
-
-def test_how_it_ends_is_told():
-    objective, _ = make_objective()
-    short = minimize_with_limits(LimitRows(objective), tol=1e-9, max_iter=1)
-    assert short.status is Status.MAX_ITER
-    impossible = minimize_with_limits(LimitRows(objective), tol=1e-300, max_iter=500)
-    assert impossible.status in (Status.NO_PROGRESS, Status.CONVERGED)
-    best = minimize_with_limits(LimitRows(objective), tol=1e-9, max_iter=100)
-    np.testing.assert_allclose(impossible.coef, best.coef, rtol=1e-4)
-    huge, _ = make_objective(lambda X: X * 1e200)
-    assert minimize_with_limits(LimitRows(huge), tol=1e-9, max_iter=9).status is Status.OVERFLOW
-    seen = []
-    stopped = minimize_with_limits(
-        LimitRows(objective),
-        tol=1e-9,
-        max_iter=9,
-        callback=lambda step: seen.append(step) or len(seen) > 2,
-    )
-    assert stopped.status is Status.STOPPED
-    assert [step.n_iter for step in seen] == [0, 1, 2]
-    assert all(step.coef.shape == (3,) for step in seen)
-    assert all(step.coef is None for step in stopped.history)
-
-
-def test_the_best_value_and_bound_are_kept():
-    class Scripted(LimitRun):
-        patience = 2
-
-        def _start(self):
-            self._steps = iter([(10.0, 1.0), (12.0, 0.5), (8.0, 2.0), (9.0, 1.5), (9.0, 1.0)])
-
-        def _record(self, n_iter):
-            value, bound = next(self._steps, (9.0, 0.0))
-            return self._keep(n_iter, value, bound, np.full(3, n_iter * 1.0), np.zeros((2, 4)))
-
-        def _advance(self):
-            return None
-
-    objective, _ = make_objective()
-    found = Scripted(objective, 1e-9, None).run(10)
-    assert [step.value for step in found.history] == [10.0, 10.0, *4 * [8.0]]
-    assert [step.lower_bound for step in found.history] == [1.0, 1.0, *4 * [2.0]]
-    assert found.lower_bound == 2.0
-    assert found.coef.tolist() == [2.0, 2.0, 2.0]
-    assert found.status is Status.NO_PROGRESS

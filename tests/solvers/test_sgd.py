@@ -68,41 +68,6 @@ def test_a_run_ends_where_the_second_half_lowers_the_value_by_less_than_tol(
     assert not ends[:-1].any()
 
 
-def test_a_walk_away_from_a_good_start_does_not_settle_before_it_returns(objective, optimum):
-    away = [optimum + 3.0 * np.ones(7)] * 40
-    found = along(away)(objective, optimum, tol=1e-9, max_iter=40)
-    assert found.status is Status.CONVERGED
-    assert found.n_iter == 0
-    near = optimum * 1.01
-    found = along(away)(objective, near, tol=1e-9, max_iter=40)
-    assert found.status is Status.MAX_ITER
-    np.testing.assert_array_equal(found.coef, near)
-
-
-def test_weights_that_overflow_end_the_run_with_the_best(objective, optimum):
-    places = [optimum * 1.1, np.full(7, np.nan)]
-    found = along(places)(objective, np.zeros(7), tol=1e-9, max_iter=9)
-    assert found.status is Status.OVERFLOW
-    np.testing.assert_array_equal(found.coef, places[0])
-
-
-def test_an_interrupted_run_returns_the_best_weights(objective, optimum):
-    def walk_from(start):
-        places = iter([optimum * 1.1, optimum * 3.0])
-
-        def walk():
-            for place in places:
-                return place
-            raise KeyboardInterrupt
-
-        return walk
-
-    found = SGD(walk_from)(objective, np.zeros(7), tol=1e-9, max_iter=9)
-    assert found.status is Status.INTERRUPTED
-    assert found.n_iter == 2
-    np.testing.assert_array_equal(found.coef, optimum * 1.1)
-
-
 class Noisy(Smooth):
     """Values are too high by an error that `sharpen` removes."""
 

@@ -51,13 +51,6 @@ def separable(loss=None, C=10.0):
     return Problem(X, Levels.build(y).reduced("sum"), loss or SquaredHinge(), factor=C)
 
 
-def overlapping():
-    """Return 400 rows in 5 features, whose labels are noise."""
-    rng = np.random.default_rng(4)
-    levels = Levels.build(rng.integers(0, 3, 400).astype(float)).reduced("sum")
-    return Problem(rng.normal(size=(400, 5)), levels, SquaredHinge(), factor=1.0)
-
-
 def run(solver, problem, tol=1e-3, max_iter=200):
     steps = []
     objective = PairObjective(problem)
@@ -86,17 +79,6 @@ def test_weights_grow_from_zero_and_are_never_much_longer_than_the_optimum(loss,
     assert found.status is Status.CONVERGED
     assert longest <= 1.1 * np.linalg.norm(optimum.coef)
     assert found.history[-1].value <= 1.1 * optimum.history[-1].value
-
-
-def test_the_path_is_left_where_rows_overlap():
-    problem = overlapping()
-    objective = PairObjective(problem)
-    solver = continued(problem)
-    run_ = solver.run_class(solver, objective, np.zeros(5), 1e-8, None)
-    found = run_.run(200)
-    assert run_.stage is None
-    assert found.status is Status.CONVERGED
-    assert found.n_iter < 15
 
 
 def test_tron_goes_on_while_the_next_step_promises_much():

@@ -73,6 +73,24 @@ class CrossingRows(NamedTuple):
         return self.scores if self.values is None else self.values
 
 
+class Finished(NamedTuple):
+    """A merged sum over crossing queries, or a product with its Hessian; sent to every block."""
+
+    made_by: Any
+    """Has `entries(rows, sums)`."""
+    sums: Any
+    value: float = 0.0
+    error: float = 0.0
+    """Bound on the error of the value."""
+    gradient_error: float = 0.0
+    """Bound on the sum over rows of the errors of the gradients."""
+
+    def entries(self, rows: CrossingRows) -> FloatArray:
+        """Return the gradients of some rows, or their products."""
+        found: FloatArray = self.made_by.entries(rows, self.sums)
+        return found
+
+
 class Passes(Protocol):
     """Blocks that a fit goes over again and again: on disk or on a cluster."""
 

@@ -94,9 +94,8 @@ class _ByQuery:
     Other queries have no pair. Scores and values are those of all rows of a block.
 
     A part is a sum or a product, with `summary(rows)`, `finish(merged)` and, of a sum, `sharpen()`
-    and `curvature(merged)`, the part of a product; a summary has `merged(other)`. What is finished,
-    a *table*, has `entries(rows)`: the gradient of these rows, or their product. That of a sum also
-    has `value`, `error` and `gradient_error`. All are sent, so they are small and hold no scores.
+    and `curvature(merged)`, the part of a product; a summary has `merged(other)`. What is finished
+    is a `Finished`. All are sent, so they are small and hold no scores.
     """
 
     parts: Parts
@@ -182,9 +181,8 @@ class CrossingTable(_ByQuery):
     @property
     def totals(self) -> Totals:
         """The value and bounds on its errors; of a product they are 0."""
-        names = ("value", "error", "gradient_error")
-        parts = self.parts.values()
-        return Totals(*(float(sum(getattr(each, name, 0.0) for each in parts)) for name in names))
+        parts = [each[2:] for each in self.parts.values()]
+        return Totals(*map(float, np.sum(parts, axis=0))) if parts else Totals()
 
     def entries(
         self, scores: FloatArray, layout: BlockLayout, values: FloatArray | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pairrank._protocols import FloatArray, Sigmoidal
-from pairrank.blocks._contracts import CrossingRows
+from pairrank.blocks._contracts import CrossingRows, Finished
 from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.box_sum import Boxes, Moments
 from pairrank.pair_sums.boxes import LevelBoxes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pairrank.blocks.crossing import MomentQuery
 
 MOST_MOMENTS = 1 << 24
-"""More moments than this, 128 MB, mean that scores are too far apart."""
+"""More moments of a side than this, 128 MB, mean that scores are too far apart."""
 
 
 class CrossingBoxes(LevelBoxes):
@@ -50,20 +50,25 @@ class CrossingBoxes(LevelBoxes):
 
     def summary(self, rows: CrossingRows) -> BoxMoments:
         """Return the moments of a block's rows; O(rows)."""
-        return BoxMoments.of(*self.rows_in_boxes(1, rows))
+        placed, sides = self.rows_in_boxes(1, rows)
+        return BoxMoments.of(placed, sides)
 
-    def finish(self, merged: BoxMoments) -> BoxTable:
-        """Return value, error and each box's series."""
+    def finish(self, merged: BoxMoments) -> Finished:
+        """Return value, error and each box's series of its rows' gradients."""
         moments = merged.moments
         if moments is None:
-            return BoxTable(self, None, np.inf, 0.0)
+            return Finished(self, None, np.inf)
         value = self.query.scale * float(self.costs(moments).sum())
         error = self.query.scale * self.eps * self._pair_weight(moments)
-        return BoxTable(self, self.series(1, moments), value, error)
+        return Finished(self, self.series(1, moments), value, error, 2.0 * error)
 
-    def curvature(self, merged: BoxMoments) -> BoxDerivative:
+    def entries(self, rows: CrossingRows, series: Moments | None) -> FloatArray:
+        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
+        return self.sums_at(1, rows, series)
+
+    def curvature(self, merged: BoxMoments) -> BoxHessian:
         """Return the Hessian, to an error of 1e-6 or eps."""
-        return BoxDerivative(self, 2)
+        return BoxHessian(self)
 
     def sums_at(self, order: int, rows: CrossingRows, series: Moments | None) -> FloatArray:
         """Return the series at the rows, times their weights; NaN where there are none."""
@@ -95,102 +100,62 @@ class CrossingBoxes(LevelBoxes):
 
 @dataclass(frozen=True, eq=False)
 class BoxMoments:
-    """The moments of some rows; None stands for scores that are out of range."""
+    """The moments of some rows; None stands for scores that are out of range.
+
+    With a `shift` the first half of the sides are those of rows, the others those of the rows'
+    values less the shift.
+    """
 
     moments: Moments | None
+    shift: float | None = None
 
     @classmethod
-    def of(cls, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
+    def of(
+        cls, placed: Boxes | None, weight: list[FloatArray], shift: float | None = None
+    ) -> BoxMoments:
         """Return the moments of placed rows for the weights of each side."""
-        return cls(None if placed is None else placed.moments(*weight))._checked()
+        return cls(None if placed is None else placed.moments(*weight), shift)._checked()
 
     def merged(self, other: BoxMoments) -> BoxMoments:
         """Return the moments of both sets of rows."""
-        if self.moments is None or other.moments is None:
-            return BoxMoments(None)
-        return BoxMoments(self.moments.merged(other.moments))._checked()
+        own, theirs = self.moments, other.moments
+        if own is None or theirs is None:
+            return BoxMoments(None, self.shift)
+        if self.shift is not None and other.shift is not None:
+            ones, values = np.split(theirs.values, 2)
+            values = np.concatenate((ones, values + (other.shift - self.shift) * ones))
+            theirs = replace(theirs, values=values)
+        return BoxMoments(own.merged(theirs), self.shift)._checked()
 
     def _checked(self) -> BoxMoments:
-        too_many = self.moments is not None and self.moments.values.size > MOST_MOMENTS
-        return BoxMoments(None) if too_many else self
+        too_many = self.moments is not None and self.moments.values[0].size > MOST_MOMENTS
+        return replace(self, moments=None) if too_many else self
 
 
 @dataclass(frozen=True, eq=False)
-class BoxTable:
-    """Each box's series of its rows' gradients; None where scores are out of range."""
+class BoxHessian:
+    """The second derivatives k; a product sends the moments of rows and of their values."""
 
     made_by: CrossingBoxes
-    series: Moments | None
-    value: float
-    error: float
 
-    @property
-    def gradient_error(self) -> float:
-        """Bound on the sum of the errors of the rows' gradients."""
-        return 2.0 * self.error
-
-    def entries(self, rows: CrossingRows) -> FloatArray:
-        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
-        return self.made_by.sums_at(1, rows, self.series)
-
-
-@dataclass(frozen=True, eq=False)
-class BoxValues:
-    """The moments of rows, and of their values less `shift`."""
-
-    shift: float
-    ones: BoxMoments
-    moved: BoxMoments
-
-    def merged(self, other: BoxValues) -> BoxValues:
-        """Return the moments of both sets of rows."""
-        moved, ones = other.moved.moments, other.ones.moments
-        if moved is not None and ones is not None:
-            values = moved.values + (other.shift - self.shift) * ones.values
-            moved = Moments(moved.code, moved.keys, values)
-        return BoxValues(
-            self.shift, self.ones.merged(other.ones), self.moved.merged(BoxMoments(moved))
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class BoxDerivative:
-    """The derivatives k of an order; a product sends the moments of rows and of their values."""
-
-    made_by: CrossingBoxes
-    order: int
-
-    def summary(self, rows: Any) -> BoxValues:
+    def summary(self, rows: Any) -> BoxMoments:
         """Return the moments of these rows and of their values, less a mean of the block's."""
-        values, (placed, sides) = rows.values, self.made_by.rows_in_boxes(self.order, rows)
-        shift = float(values.mean())
-        moved = values - shift
+        placed, sides = self.made_by.rows_in_boxes(2, rows)
+        shift = float(rows.values.mean())
+        moved = rows.values - shift
         of_values = [side * moved if side.size else moved for side in sides]
-        ones, other = (BoxMoments.of(placed, each) for each in (sides, of_values))
-        return BoxValues(shift, ones, other)
+        return BoxMoments.of(placed, [*sides, *of_values], shift)
 
-    def finish(self, merged: BoxValues) -> BoxProduct:
-        """Return the sums of k, and of those times values."""
-        both = (
-            None if each.moments is None else self.made_by.series(self.order, each.moments)
-            for each in (merged.ones, merged.moved)
-        )
-        return BoxProduct(self.made_by, self.order, merged.shift, *both)
+    def finish(self, merged: BoxMoments) -> Finished:
+        """Return the shift, the series of the sums of k, and that of those times values."""
+        found = merged.moments
+        if found is None:
+            return Finished(self, (0.0, None, None))
+        halves = (replace(found, values=values) for values in np.split(found.values, 2))
+        return Finished(self, (merged.shift, *(self.made_by.series(2, half) for half in halves)))
 
-
-@dataclass(frozen=True, eq=False)
-class BoxProduct:
-    """The sums of k (v_i - v_j): series `one` times values, less that of the partners' values."""
-
-    made_by: CrossingBoxes
-    order: int
-    shift: float
-    one: Moments | None
-    less: Moments | None
-
-    def entries(self, rows: Any) -> FloatArray:
-        """Return the rows' products; O(rows)."""
-        one, less = (
-            self.made_by.sums_at(self.order, rows, series) for series in (self.one, self.less)
-        )
-        return one * (rows.values - self.shift) - less
+    def entries(self, rows: Any, sums: tuple[float, Moments | None, Moments | None]) -> FloatArray:
+        """Return the sums of k (v_i - v_j) at the rows; O(rows)."""
+        shift, *both = sums
+        one, less = (self.made_by.sums_at(2, rows, series) for series in both)
+        return one * (rows.values - shift) - less

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks._contracts import CrossingRows
-from pairrank.exceptions import PairrankError
+from pairrank.blocks._contracts import CrossingRows, Finished
 from pairrank.pair_sums._bound import Terms, range_of
 from pairrank.pair_sums.cells import (
     LARGEST_CELL,
@@ -148,16 +147,26 @@ class CrossingCells:
         additions = float(scores.size if len(rows.weight) else moments[..., 0].max())
         return CellSums(grid.position, moments, additions)
 
-    def finish(self, merged: CellSums) -> CellTable:
-        """Return value, errors and each cell's polynomial; O(levels cells)."""
+    def finish(self, merged: CellSums) -> Finished:
+        """Return value, errors and each cell's polynomial, (S, C, B, 3); O(levels cells)."""
         if merged.sums is None:
-            return CellTable(self, merged.position, np.empty((0, 3)), np.inf, 0.0, 0.0)
+            return Finished(self, None, np.inf)
         grid = Grid(self.per_h, merged.position, 0, 0)
         table, sums = sweep_moments(
             merged.sums, self.query.links, grid, self.terms, self.query.scale, merged.additions
         )
         table[~merged.sums.any(axis=-1)] = 0.0
-        return CellTable(self, merged.position, table, *stated(sums, self.smooth))
+        return Finished(self, (merged.position, table), *stated(sums, self.smooth))
+
+    def entries(self, rows: CrossingRows, sums: tuple[IntArray, FloatArray] | None) -> FloatArray:
+        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
+        if sums is None:
+            return np.full(rows.scores.size, np.nan)
+        position, table = sums
+        weight = rows.weight if len(rows.weight) else NO_WEIGHT
+        result = np.zeros((1, rows.scores.size))
+        self.at(rows, position).read(table, weight, result)
+        return result[0]
 
     def curvature(self, merged: CellSums) -> CellCurvature:
         """Return the Hessian of the pairs that are counted in."""
@@ -179,11 +188,7 @@ class CrossingCells:
     def at(self, rows: CrossingRows, position: IntArray) -> UnitSum:
         """Return the rows in the cells of a merged table."""
         grid = grid_of_table(self.per_h, position, rows.scores)
-        if grid is None:
-            raise PairrankError(
-                f"scores of crossing query {self.query.query} lie outside of those that were "
-                "summed: give a table the scores that its summaries had"
-            )
+        assert grid is not None, "a table is given the scores that its summaries had"
         return self._unit_sum(rows, grid)
 
     def _unit_sum(self, rows: CrossingRows, grid: Grid) -> UnitSum:
@@ -191,27 +196,6 @@ class CrossingCells:
         own = slice(0, rows.scores.size)
         unit = Unit(own, rows.code, weight, query.n_codes, query.links, query.scale)
         return UnitSum(unit, self.terms, rows.scores, grid)
-
-
-@dataclass(frozen=True, eq=False)
-class CellTable:
-    """Each cell's polynomial of its rows' gradients, (S, C, B, 3)."""
-
-    made_by: CrossingCells
-    position: IntArray
-    table: FloatArray
-    value: float
-    error: float
-    gradient_error: float
-
-    def entries(self, rows: CrossingRows) -> FloatArray:
-        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
-        if not self.position.size:
-            return np.full(rows.scores.size, np.nan)
-        weight = rows.weight if len(rows.weight) else NO_WEIGHT
-        result = np.zeros((1, rows.scores.size))
-        self.made_by.at(rows, self.position).read(self.table, weight, result)
-        return result[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,26 +211,17 @@ class CellCurvature:
         weighted = rows.residual * (rows.weight if len(rows.weight) else np.ones((1, 1)))
         return CellSums(self.position, self.made_by.at(rows, self.position).totals(weighted))
 
-    def finish(self, merged: CellSums) -> CellProduct:
+    def finish(self, merged: CellSums) -> Finished:
         """Return the sums of each cell's partners."""
         assert merged.sums is not None
-        return CellProduct(self, self.made_by.partners(self.position, merged.sums))
+        return Finished(self, self.made_by.partners(self.position, merged.sums))
 
-
-@dataclass(frozen=True, eq=False)
-class CellProduct:
-    """A product: own sums times values, less the sums of the partners' values."""
-
-    curvature: CellCurvature
-    sums: FloatArray
-
-    def entries(self, rows: CrossingRows) -> FloatArray:
-        """Return the rows' products; O(rows)."""
-        made, values = self.curvature, rows.residual
-        placed = made.made_by.at(rows, made.position)
-        own, partners = np.zeros((2, len(self.sums), values.size))
-        placed.read(made.own, NO_WEIGHT, own)
-        placed.read(self.sums, NO_WEIGHT, partners)
+    def entries(self, rows: CrossingRows, sums: FloatArray) -> FloatArray:
+        """Return own sums times values, less the sums of the partners' values; O(rows)."""
+        values, placed = rows.residual, self.made_by.at(rows, self.position)
+        own, partners = np.zeros((2, len(sums), values.size))
+        placed.read(self.own, NO_WEIGHT, own)
+        placed.read(sums, NO_WEIGHT, partners)
         result = own * values - partners
         return np.asarray((rows.weight * result).sum(axis=0) if len(rows.weight) else result[0])
 

@@ -14,7 +14,7 @@ from pairrank._protocols import FloatArray, PairLoss, Squares
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.crossing import MomentQuery, require_few_tables
-from pairrank.blocks.layouts import crossing_weights, split_rows
+from pairrank.blocks.layouts import crossing_weights, split_rows, weight_of_whole
 from pairrank.blocks.sample import drawn_alone
 from pairrank.blocks.squares import SquareSums, sums_by_query
 from pairrank.exceptions import PairrankError
@@ -194,9 +194,7 @@ def _whole(
     """Return the differences of a block's whole queries, scaled, and their totals."""
     if not of_whole.any():
         return None, Report(0, 0, 0.0, np.zeros(targets.shape[1]))
-    weight = block.sample_weight
-    if not of_whole.all():
-        weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
+    weight = weight_of_whole(block, of_whole)
     differences = Differences.build(targets[:, plan.target], block.qid, sample_weight=weight)
     with np.errstate(over="ignore", invalid="ignore"):
         square = np.diag(centred_sums(targets[:, :0], targets, differences).products)

@@ -243,17 +243,7 @@ def _whole_levels(
             query_of = query_codes(block.qid)[1]
         unweighted = np.empty((0, int(np.count_nonzero(of_whole))))
         return None, Report(group_rows(query_of[of_whole], block.y[of_whole], unweighted).n_ties)
-    weight = block.sample_weight
-    if not of_whole.all():
-        weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
-    levels = Levels.build(
-        block.y,
-        block.qid,
-        graph=graph,
-        sample_weight=weight,
-        winner_weight=block.winner_weight,
-        loser_weight=block.loser_weight,
-    )
+    levels = _levels(block, graph, weight_of_whole(block, of_whole))
     sizes = np.diff(levels.group_start)
     n_ties = int((sizes * (sizes - 1) // 2).sum())
     if not levels.n_pairs:
@@ -263,6 +253,27 @@ def _whole_levels(
     scaled = scaled_by(levels, plan.reduction, plan.query_share)
     preferences = scaled.compact() if plan.compacts else scaled
     return preferences, Report(n_ties, levels.n_pairs, levels.pair_weight, scaled.total_weight)
+
+
+def weight_of_whole(block: RowBlock, of_whole: NDArray[np.bool_]) -> FloatArray | None:
+    """Return the sample weights of the rows of whole queries, 0 of other rows."""
+    weight = block.sample_weight
+    if of_whole.all():
+        return weight
+    return np.where(of_whole, 1.0 if weight is None else weight, 0.0)
+
+
+def _levels(rows: RowBlock, graph: Any, weight: FloatArray | None) -> Levels:
+    """Return the preferences of some rows, with `weight` as their sample weights."""
+    assert rows.y is not None
+    return Levels.build(
+        rows.y,
+        rows.qid,
+        graph=graph,
+        sample_weight=weight,
+        winner_weight=rows.winner_weight,
+        loser_weight=rows.loser_weight,
+    )
 
 
 def sampled_levels(prepared: Prepared) -> Levels | None:
@@ -282,14 +293,7 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
     if alone.any():
         inverse = np.where(alone, 1.0 / sample.rate, 1.0)
         weight = inverse if weight is None else inverse * weight
-    levels = Levels.build(
-        rows.y,
-        rows.qid,
-        graph=graph,
-        sample_weight=weight,
-        winner_weight=rows.winner_weight,
-        loser_weight=rows.loser_weight,
-    )
+    levels = _levels(rows, graph, weight)
     if not levels.n_pairs:
         return None
     first = levels.row_of[levels.query_start[:-1]]

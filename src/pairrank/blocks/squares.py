@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks._contracts import CrossingRows, Passes
+from pairrank.blocks._contracts import CrossingRows, Finished, Passes
 from pairrank.blocks.catalog import Catalog, design_of
 from pairrank.exceptions import PairrankError
 from pairrank.objective import centred_sums
@@ -99,10 +98,18 @@ class SquaredResiduals:
         residual = rows.residual[:, None]
         return sums_by_query(residual[:, :0], residual, rows.query, rows.start, rows.weight)
 
-    def finish(self, merged: SquareSums) -> SquareTable:
-        """Return value and means."""
+    def finish(self, merged: SquareSums) -> Finished:
+        """Return the value; the sums have the means."""
         value = float(merged.products[0, 0])
-        return SquareTable(merged, value if np.isfinite(value) else np.inf)
+        return Finished(self, merged, value if np.isfinite(value) else np.inf)
+
+    def entries(self, rows: CrossingRows, merged: SquareSums) -> FloatArray:
+        """Return 2 w (r - mean) by row; O(rows). NaN where the value is infinite."""
+        if not np.isfinite(merged.products[0, 0]):
+            return np.full(rows.scores.size, np.nan)
+        mean = merged.mean[:, 0][np.searchsorted(merged.query, rows.query)]
+        centred = rows.residual - np.repeat(mean, np.diff(rows.start))
+        return 2.0 * (rows.weight[0] * centred if len(rows.weight) else centred)
 
     def curvature(self, merged: SquareSums) -> SquaredResiduals:
         """Return the Hessian."""
@@ -111,24 +118,6 @@ class SquaredResiduals:
     def sharpen(self) -> bool:
         """Return False: the sum is exact."""
         return False
-
-
-@dataclass(frozen=True, eq=False)
-class SquareTable:
-    """The mean residuals of all crossing queries."""
-
-    merged: SquareSums
-    value: float
-    error: float = 0.0
-    gradient_error: float = 0.0
-
-    def entries(self, rows: CrossingRows) -> FloatArray:
-        """Return 2 w (r - mean) by row; O(rows). NaN where the value is infinite."""
-        if not np.isfinite(self.value):
-            return np.full(rows.scores.size, np.nan)
-        mean = self.merged.mean[:, 0][np.searchsorted(self.merged.query, rows.query)]
-        centred = rows.residual - np.repeat(mean, np.diff(rows.start))
-        return 2.0 * (rows.weight[0] * centred if len(rows.weight) else centred)
 
 
 def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import FileFormatError
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io.rows import (
     is_finite,
     is_word,
@@ -21,6 +21,17 @@ from pairrank.io.rows import (
 
 _MAGIC = b"PAR1"
 REMEDY = "impute a value, drop the row, or drop the column"
+
+
+class Wanted(NamedTuple):
+    """The columns to read of a table with the columns `header`."""
+
+    header: Sequence[str]
+    numbers: Sequence[str]
+    texts: Sequence[str]
+    """Labels and identifiers, which may be text or numbers."""
+    has_header: bool = True
+    """Whether the first row of CSV names the columns."""
 
 
 class Table:
@@ -159,23 +170,51 @@ def is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def texts_among(schema: Any, columns: Sequence[str]) -> list[str]:
-    """Return the columns that hold something, and neither numbers nor booleans."""
-    import pyarrow as pa
-
-    kinds = {name: schema.field(name).type for name in columns}
-    return [
-        name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
-    ]
-
-
 def is_parquet(data: bytes) -> bool:
     """Whether bytes start as a Parquet file does."""
     return data.startswith(_MAGIC)
 
 
-class ParquetData:
-    """The content of a Parquet file; `first` has the column names."""
+class ParquetColumns:
+    """Columns of Parquet data, which `schema` describes."""
+
+    name: str
+    schema: Any
+    damage = "the Parquet file is damaged"
+
+    @property
+    def first(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    def text_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that hold something, and neither numbers nor booleans."""
+        import pyarrow as pa
+
+        kinds = {name: self.schema.field(name).type for name in columns}
+        return [
+            name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
+        ]
+
+    @contextlib.contextmanager
+    def undamaged(self) -> Iterator[None]:
+        """Raise a FileFormatError or a FileAccessError for what pyarrow cannot read."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except PairrankError:
+            raise
+        except FileNotFoundError as error:
+            raise FileAccessError(
+                f"cannot read {self.name}: no such file ({error}); check the path"
+            ) from error
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise FileFormatError(f"{self.name}: {self.damage} ({error})") from error
+
+
+class ParquetData(ParquetColumns):
+    """The content of a Parquet file."""
 
     def __init__(self, data: bytes, name: str) -> None:
         import pyarrow.parquet as pq
@@ -186,30 +225,14 @@ class ParquetData:
             )
         self.data = data
         self.name = name
-        with self._undamaged():
-            self._schema = pq.read_schema(io.BytesIO(data))
-            self.first: list[str] = list(self._schema.names)
+        with self.undamaged():
+            self.schema = pq.read_schema(io.BytesIO(data))
 
-    def text_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns that hold something, and neither numbers nor booleans."""
-        return texts_among(self._schema, columns)
-
-    def table(
-        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
-    ) -> Table:
-        """Return the columns `numbers` and `texts`, of the file's own types."""
+    def table(self, wanted: Wanted) -> Table:
+        """Return the columns that are wanted, of the file's own types."""
         import pyarrow.parquet as pq
 
-        columns = list(dict.fromkeys([*texts, *numbers]))
-        with self._undamaged():
+        columns = list(dict.fromkeys([*wanted.texts, *wanted.numbers]))
+        with self.undamaged():
             found = pq.read_table(io.BytesIO(self.data), columns=columns)
         return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")
-
-    @contextlib.contextmanager
-    def _undamaged(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise FileFormatError(f"{self.name}: the Parquet file is damaged ({error})") from error

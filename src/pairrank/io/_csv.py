@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import REMEDY, Table
+from pairrank.io._arrow import REMEDY, Table, Wanted
 from pairrank.io._streams import ReadingCallback, open_source, position_in
 from pairrank.io.rows import is_finite, is_word, listed, number
 
@@ -44,30 +44,26 @@ class CsvText:
         self._source = source
         self.first_line, self.first = next(self._rows(), (0, []))
 
-    def table(
-        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
-    ) -> Table:
-        """Return the columns `numbers` as float64 and `texts` as strings; see `parts`."""
+    def table(self, wanted: Wanted) -> Table:
+        """Return all rows; see `parts`."""
         import pyarrow as pa
 
-        parts = [part.columns for part in self.parts(header, numbers, texts, skip=skip)]
+        parts = [part.columns for part in self.parts(wanted)]
         if not parts:
-            parts = [pa.table({column: pa.array([]) for column in (*numbers, *texts)})]
-        return self._table(pa.concat_tables(parts), 0, header, numbers, skip)
+            columns = (*wanted.numbers, *wanted.texts)
+            parts = [pa.table({column: pa.array([]) for column in columns})]
+        return self._table(pa.concat_tables(parts), 0, wanted)
 
-    def parts(
-        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
-    ) -> Iterator[Table]:
-        """Yield the rows in parts: the columns `numbers` as float64 and `texts` as strings.
-
-        `header` names all columns of the text; with `skip` the first row is the header.
-        """
+    def parts(self, wanted: Wanted) -> Iterator[Table]:
+        """Yield the rows in parts, with numbers as float64 and texts as strings."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        skip = wanted.has_header
         if next(self._rows(skip=skip), None) is None:
             return
-        kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
+        kinds = dict.fromkeys(wanted.numbers, pa.float64())
+        kinds |= dict.fromkeys(wanted.texts, pa.string())
         n_rows = 0
         try:
             with self._opened() as stream:
@@ -75,7 +71,7 @@ class CsvText:
                 batches = arrow_csv.open_csv(
                     watched,
                     arrow_csv.ReadOptions(
-                        column_names=list(header),
+                        column_names=list(wanted.header),
                         skip_rows=self.first_line if skip else 0,
                         block_size=_PART_BYTES,
                     ),
@@ -85,13 +81,12 @@ class CsvText:
                     ),
                 )
                 for batch in batches:
-                    columns = pa.Table.from_batches([batch])
-                    yield self._table(columns, n_rows, header, numbers, skip)
+                    yield self._table(pa.Table.from_batches([batch]), n_rows, wanted)
                     n_rows += batch.num_rows
             if watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
-                self._explain(header, numbers, skip=skip)
+                self._explain(wanted)
         except pa.ArrowInvalid as error:
-            self._explain(header, numbers, skip=skip, first=n_rows)
+            self._explain(wanted, n_rows)
             raise FileFormatError(f"{self.name}: {error}; correct the file") from error
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
@@ -106,19 +101,15 @@ class CsvText:
                     surplus[column] += is_word(cell) - (number(cell) is not None)
         return [column for column in columns if surplus[column] > 0]
 
-    def _table(
-        self, columns: Any, n_before: int, header: Sequence[str], numbers: Sequence[str], skip: bool
-    ) -> Table:
+    def _table(self, columns: Any, n_before: int, wanted: Wanted) -> Table:
         """Return rows of which `n_before` others come first."""
 
         def place(row: int) -> str:
-            line, _ = next(itertools.islice(self._rows(skip=skip), n_before + row, None))
+            rows = self._rows(skip=wanted.has_header)
+            line, _ = next(itertools.islice(rows, n_before + row, None))
             return f"{self.name}, line {line}"
 
-        def explain() -> None:
-            self._explain(header, numbers, skip=skip, first=n_before)
-
-        return Table(self.name, columns, place, explain)
+        return Table(self.name, columns, place, lambda: self._explain(wanted, n_before))
 
     def _opened(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         if isinstance(self._source, bytes):
@@ -144,16 +135,14 @@ class CsvText:
             finally:
                 text.detach()
 
-    def _explain(
-        self, header: Sequence[str], numbers: Sequence[str], *, skip: bool, first: int = 0
-    ) -> None:
+    def _explain(self, wanted: Wanted, first: int = 0) -> None:
         """Raise the error for the first row of another length, or with a bad number.
 
-        A cell of the columns `numbers` must be a finite number. The rows before number `first` are
-        known to be valid.
+        The rows before number `first` are known to be valid.
         """
-        places = {column: header.index(column) for column in numbers}
-        rows = itertools.islice(self._rows(skip=skip), first, None)
+        header = wanted.header
+        places = {column: header.index(column) for column in wanted.numbers}
+        rows = itertools.islice(self._rows(skip=wanted.has_header), first, None)
         for count, (line, cells) in enumerate(rows, first):
             where = f"{self.name}, line {line}"
             if len(cells) != len(header):

@@ -92,7 +92,11 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     except (FileAccessError, BrokenPipeError):
         raise
     except OSError as error:
-        raise FileAccessError(_sentence(name, error)) from error
+        raise FileAccessError(
+            f"cannot write {'standard output' if name == STANDARD_STREAM else name}: "
+            f"{error.strerror or error}; no partial file was left. Choose another place, or free "
+            "space there"
+        ) from error
 
 
 def delete_leftovers(path: str | os.PathLike[str]) -> None:
@@ -134,7 +138,9 @@ def _open_for_writing(name: str) -> contextlib.AbstractContextManager[IO[bytes]]
     try:
         old = os.stat(target)
     except FileNotFoundError:
-        return _replacing(target, _default_permissions())
+        mask = os.umask(0)
+        os.umask(mask)
+        return _replacing(target, 0o666 & ~mask)
     if stat.S_ISREG(old.st_mode):
         return _replacing(target, stat.S_IMODE(old.st_mode))
     return open(target, "wb")
@@ -145,8 +151,7 @@ def _replacing(target: str, permissions: int) -> Iterator[IO[bytes]]:
     folder, base = os.path.split(target)
     descriptor, path = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
     try:
-        os.close(descriptor)
-        with open(path, "wb") as file:
+        with open(descriptor, "wb") as file:
             _lock(file)
             yield file
             file.flush()
@@ -158,19 +163,6 @@ def _replacing(target: str, permissions: int) -> Iterator[IO[bytes]]:
         raise
 
 
-class _Borrowed(io.RawIOBase):
-    """A raw stream that stays open when the buffer around it is closed."""
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self._raw = raw
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int | None:
-        return self._raw.write(data)
-
-
 @contextlib.contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
     """Yield standard output, with a buffer if it is raw (PYTHONUNBUFFERED)."""
@@ -178,27 +170,15 @@ def _standard_output() -> Iterator[IO[bytes]]:
         raise FileAccessError("cannot write standard output: it is closed; name a file instead")
     binary: Any = sys.stdout.buffer
     binary.flush()
-    with contextlib.ExitStack() as stack:
-        if isinstance(binary, io.RawIOBase):
-            binary = stack.enter_context(io.BufferedWriter(_Borrowed(binary)))
+    if not isinstance(binary, io.RawIOBase):
         yield binary
         binary.flush()
-
-
-def _default_permissions() -> int:
-    """Return the permissions that `open` gives a new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sentence(name: str, error: OSError) -> str:
-    shown = "standard output" if name == STANDARD_STREAM else name
-    reason = error.strerror or str(error)
-    return (
-        f"cannot write {shown}: {reason}; no partial file was left. "
-        "Choose another place, or free space there"
-    )
+        return
+    buffered = io.BufferedWriter(binary)
+    try:
+        yield buffered
+    finally:
+        buffered.detach()  # after it is flushed; standard output stays open
 
 
 _COMPRESSORS: dict[str, Any] = {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import Table
+from pairrank.io._arrow import Table, Wanted
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import reads
 from pairrank.io.rows import is_word, listed
@@ -91,7 +91,7 @@ def _read_table(source: Any) -> tuple[Table, list[str]]:
         )
     numbers = [column for column in header if column in _NUMBERS]
     texts = [column for column in header if column not in _NUMBERS]
-    return content.table(header, numbers, texts, skip=has_header), header
+    return content.table(Wanted(header, numbers, texts, has_header)), header
 
 
 def _refuse_faults(
@@ -194,20 +194,24 @@ def read_votes(
     >>> votes.winner.to_pylist(), votes.tie
     (['ann', 'bob'], array([False,  True]))
     """
+    import pyarrow.compute as pc
+
     content = content_of(source)
     name = content.name
     header = [cell.strip() for cell in content.first]
     texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
     numbers = [*covariates, *([] if weight is None else [weight])]
     _check_columns(name, header, [*texts, *numbers])
-    table = content.table(header, numbers, texts, skip=True)
+    table = content.table(Wanted(header, numbers, texts))
     if len(table) == 0:
         raise FileFormatError(f"{name}: no comparisons below the header")
     table.check_numbers(numbers, "weights and covariates")
     winners, losers = _names(table, winner), _names(table, loser)
+    same = pc.equal(winners, losers).to_numpy()
+    table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
     return Votes(
         winners,
-        _opponents(table, winners, losers),
+        losers,
         None if tie is None else _flags(table, tie),
         None if weight is None else _weights(table, weight),
         {column: table.numbers(column) for column in covariates} or None,
@@ -238,15 +242,6 @@ def _names(table: Table, column: str) -> Any:
     import pyarrow.compute as pc
 
     return pc.utf8_trim_whitespace(table.texts(column))
-
-
-def _opponents(table: Table, winners: Any, losers: Any) -> Any:
-    """Return the losers, none of whom is the winner."""
-    import pyarrow.compute as pc
-
-    same = pc.equal(winners, losers).to_numpy()
-    table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
-    return losers
 
 
 def _weights(table: Table, column: str) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from pairrank.io.rows import (
     named_columns,
     refuse_unnamed,
 )
-from pairrank.io.svmlight import SPARSE_BELOW, SvmlightText, matrix_of
+from pairrank.io.svmlight import SvmlightText
 from pairrank.io.tables import Roles, chosen_columns, rows_of
 from pairrank.io.trec import documents_of
 
@@ -111,19 +111,15 @@ def _svmlight_blocks(
     known = SvmlightText(source, dtype, comments=False, callback=callback)
     for _ in known.blocks():
         pass
-    shift, width = known.shift("auto"), known.width("auto", None)
-    is_sparse = known.n_entries < SPARSE_BELOW * known.n_rows * width
-    names = known.query_names() if known.has_qid > 0 else None
-    queries, n_rows = queries_beside(source, query_sizes, known.n_rows, names), 0
+    shape = known.shape("auto", None, "auto")
+    queries, n_rows = queries_beside(source, query_sizes, known.n_rows, shape.queries), 0
     text = SvmlightText(source, dtype, comments=True, callback=callback)
     for block in text.blocks():
         if text.exceeds(known):
             raise _changed(text.name)
-        indices = block.indices - np.int32(shift)
-        X = matrix_of(block.row_ends, indices, block.values, width, sparse=is_sparse)
-        qid = _share(queries, n_rows, block.labels) if names is None else names[block.codes]
+        rows = shape.rows(block)
+        yield rows if queries is None else rows._replace(qid=_share(queries, n_rows, block.labels))
         n_rows += len(block.labels)
-        yield Rows(X, block.labels, qid, comments=block.comments, zero_based=shift == 0)
 
 
 def _csv_blocks(
@@ -135,13 +131,13 @@ def _csv_blocks(
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
     text = CsvText(source, name_of(source), callback=callback)
-    chosen, named = chosen_columns(text, roles), roles.columns
-    refuse_unnamed(chosen.features, file=text.name)
+    (features, wanted), named = chosen_columns(text, roles), roles.columns
+    refuse_unnamed(features, file=text.name)
     identifiers = [
         column for role, column in named.items() if ROW_COLUMNS[role].kind == "identifiers"
     ]
     n_rows, as_text = 0, set()
-    for part in text.parts(text.first, chosen.numbers[:1], chosen.texts, skip=True):
+    for part in text.parts(wanted._replace(numbers=wanted.numbers[:1])):
         n_rows += len(part)
         for column in identifiers:
             if part.names(column)[0].dtype.kind == "U":
@@ -149,8 +145,8 @@ def _csv_blocks(
     if not n_rows:
         raise FileFormatError(f"{text.name}: no rows below the header")
     queries, n_before, kind = queries_beside(source, query_sizes, n_rows, named.get("qid")), 0, ""
-    for part in text.parts(text.first, chosen.numbers, chosen.texts, skip=True):
-        rows = rows_of(part, named, chosen.features, dtype, list(as_text))
+    for part in text.parts(wanted):
+        rows = rows_of(part, named, features, dtype, list(as_text))
         kind = kind or ("" if rows.y is None else rows.y.dtype.kind)
         if rows.y is not None and rows.y.dtype.kind != kind:
             raise FileFormatError(
@@ -166,9 +162,9 @@ def _csv_blocks(
 _KINDS = {"f": "numbers", "U": "names"}
 
 
-def _share(queries: NDArray[Any] | None, start: int, rows: Any) -> NDArray[Any] | None:
+def _share(queries: NDArray[Any], start: int, rows: Any) -> NDArray[Any]:
     """Return the queries of a block whose first row is number `start`."""
-    return None if queries is None else queries[start : start + len(rows)]
+    return queries[start : start + len(rows)]
 
 
 def _with_documents(blocks: Iterator[Rows], name: str) -> Iterator[Rows]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import glob
 import os
@@ -11,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io._arrow import Table, texts_among
+from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.io._arrow import ParquetColumns, Table
 from pairrank.io.rows import IN_BLOCKS, check_dtype, column_names, named_columns, no_column
 from pairrank.io.tables import Roles, feature_of, features_of, part_of
 
@@ -20,13 +19,15 @@ _ARROW_NAMES = {4: "float", 8: "double"}
 _BATCH_ROWS = 1 << 18
 
 
-class ParquetBlocks:
+class ParquetBlocks(ParquetColumns):
     """A source of blocks of rows: only the columns needed are read, and few row groups at a time.
 
     Parameters are those of `pairrank.RowBlocks.from_parquet`; `columns` has the names of columns by
     role (label, qid, weight, winner_weight, loser_weight), and `block_bytes` are those of X in a
     block where `batch_rows` is None.
     """
+
+    damage = "not Parquet, damaged, or files of different columns"
 
     def __init__(
         self,
@@ -46,14 +47,13 @@ class ParquetBlocks:
         features = None if features is None else column_names(features, "features")
         drop = column_names(drop, "drop")
         is_ours = not hasattr(data, "scanner")
-        with self._undamaged():
+        with self.undamaged():
             # opened anew in each pass: a dataset keeps what it has read of the files
             self._open = (lambda: _dataset_of(data, filesystem)) if is_ours else (lambda: data)
             opened = self._open()
-            self._schema = opened.schema
+            self.schema = opened.schema
             fragment = next(opened.get_fragments(), None)
         self._stored = set() if fragment is None else set(fragment.physical_schema.names)
-        self.first = list(self._schema.names)
         roles = Roles(self._columns, features, drop, drop_text=drop_text)
         self.feature_names: list[str] = features_of(self, roles)
         self.n_features = len(self.feature_names)
@@ -62,12 +62,8 @@ class ParquetBlocks:
         self.dtype = self._own_dtype() if dtype is None else check_dtype(dtype)
         width = max(1, self.n_features * self.dtype.itemsize)
         self.batch_rows = batch_rows or max(1, block_bytes // width)
-        with self._undamaged():
+        with self.undamaged():
             self.n_rows = int(opened.count_rows()) if is_ours else None
-
-    def text_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns that hold something, and neither numbers nor booleans."""
-        return texts_among(self._schema, columns)
 
     def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
         """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller."""
@@ -75,7 +71,7 @@ class ParquetBlocks:
         first = start * self.batch_rows
         parts: list[Any] = []
         n_rows = 0
-        with self._undamaged():
+        with self.undamaged():
             for batch in self._batches(list(roles.values()), first):
                 while batch.num_rows:
                     parts.append(batch.slice(0, self.batch_rows - n_rows))
@@ -127,7 +123,7 @@ class ParquetBlocks:
             for part in self._unread(fragment, columns, first):
                 n_rows = _rows_of(part) if first else 1
                 if first < n_rows:
-                    for batch in _scanned(part, self._schema, columns, size):
+                    for batch in _scanned(part, self.schema, columns, size):
                         n_skipped = min(first, batch.num_rows)
                         first -= n_skipped
                         yield batch.slice(n_skipped)
@@ -148,25 +144,8 @@ class ParquetBlocks:
         )
 
     def _own_dtype(self) -> np.dtype[Any]:
-        kinds = {str(self._schema.field(name).type) for name in self.feature_names}
+        kinds = {str(self.schema.field(name).type) for name in self.feature_names}
         return np.dtype(np.float32 if kinds and kinds <= {"float", "halffloat"} else np.float64)
-
-    @contextlib.contextmanager
-    def _undamaged(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except PairrankError:
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise FileAccessError(
-                    f"cannot read {self.name}: no such file ({error}); check the path"
-                ) from error
-            raise FileFormatError(
-                f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
-            ) from error
 
 
 def _scanned(fragment: Any, schema: Any, columns: list[str], size: int) -> Iterator[Any]:

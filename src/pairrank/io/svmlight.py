@@ -94,21 +94,16 @@ def read_svmlight(
         check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
     text = SvmlightText(source, check_dtype(dtype), comments, callback)
     blocks = list(text.blocks())
-    shift, width = text.shift(zero_based), text.width(zero_based, n_features)
-    if sparse == "auto":
-        sparse = text.n_entries < SPARSE_BELOW * text.n_rows * width
+    shape = text.shape(zero_based, n_features, sparse)
     starts = np.cumsum([0, *(len(block.values) for block in blocks)])
     row_ends = [block.row_ends + start for block, start in zip(blocks, starts, strict=False)]
     notes = [note for block in blocks for note in block.comments or ()] if comments else None
-    labels, codes, indices, values = (
-        _joined([getattr(block, name) for block in blocks])
-        for name in ("labels", "codes", "indices", "values")
-    )
+    columns = {
+        name: _joined([getattr(block, name) for block in blocks])
+        for name in ("labels", "indices", "values", "codes")
+    }
     del blocks
-    indices -= np.int32(shift)
-    X = matrix_of(np.concatenate(row_ends), indices, values, width, sparse=sparse)
-    qid = text.query_names()[codes] if text.has_qid > 0 else None
-    return Rows(X, labels, qid, comments=notes, zero_based=shift == 0)
+    return shape.rows(Block(row_ends=np.concatenate(row_ends), comments=notes, **columns))
 
 
 class Block(NamedTuple):
@@ -119,8 +114,36 @@ class Block(NamedTuple):
     indices: np.ndarray[Any, Any]
     values: np.ndarray[Any, Any]
     codes: np.ndarray[Any, Any]
-    """The number of each row's query in `query_names`; empty without queries."""
+    """The number of each row's query in `Shape.queries`; empty without queries."""
     comments: list[str] | None
+
+
+class Shape(NamedTuple):
+    """What all rows of a text have in common."""
+
+    shift: int
+    """The index of the first feature, 0 or 1."""
+    width: int
+    is_sparse: bool
+    queries: np.ndarray[Any, Any] | None
+    """The queries in the order of their numbers."""
+
+    def rows(self, block: Block) -> Rows:
+        """Return the rows of a block, whose indices become those of columns; dense X or CSR."""
+        n_rows, indices, values = len(block.labels), block.indices, block.values
+        indices -= np.int32(self.shift)
+        shape = (n_rows, self.width)
+        if not self.is_sparse and len(values) == n_rows * self.width:
+            X = values.reshape(shape)
+        else:
+            integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
+            indptr = np.zeros(n_rows + 1, dtype=integer)
+            indptr[1:] = block.row_ends
+            X = sp.csr_array((values, indices.astype(integer, copy=False), indptr), shape=shape)
+            X = X if self.is_sparse else X.toarray()
+        qid = None if self.queries is None else self.queries[block.codes]
+        zero_based = self.shift == 0
+        return Rows(X, block.labels, qid, comments=block.comments, zero_based=zero_based)
 
 
 class SvmlightText:
@@ -211,8 +234,15 @@ class SvmlightText:
         lengths = np.diff(runs[:, 0], append=n_rows) if codes else 0
         return np.repeat(np.array(codes, dtype=np.int32), lengths)
 
-    def shift(self, zero_based: Any) -> int:
-        """Return the index of the first feature, 0 or 1."""
+    def shape(self, zero_based: Any, n_features: int | None, sparse: Any) -> Shape:
+        """Return what all rows have in common, once all blocks are read."""
+        shift = self._shift(zero_based)
+        width = self._width(shift, n_features)
+        if sparse == "auto":
+            sparse = self.n_entries < SPARSE_BELOW * self.n_rows * width
+        return Shape(shift, width, sparse, self._query_names() if self.has_qid > 0 else None)
+
+    def _shift(self, zero_based: Any) -> int:
         lowest, line = self._lowest
         if zero_based is False and lowest == 0:
             raise FileFormatError(
@@ -221,10 +251,9 @@ class SvmlightText:
             )
         return 0 if zero_based is True or lowest == 0 else 1
 
-    def width(self, zero_based: Any, n_features: int | None) -> int:
-        """Return the number of features."""
+    def _width(self, shift: int, n_features: int | None) -> int:
         highest, line = self._highest
-        width = max(highest + 1 - self.shift(zero_based), 0)
+        width = max(highest + 1 - shift, 0)
         if n_features is None and width == 0:
             raise FileFormatError(
                 f"{self.name}: no row has a feature; an index:value pair is needed, or n_features"
@@ -234,11 +263,8 @@ class SvmlightText:
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"
             )
-        if (
-            n_features is not None
-            and width < n_features
-            and 0 < self.n_entries == (self.n_rows * width)
-        ):
+        states_all = 0 < self.n_entries == self.n_rows * width
+        if n_features is not None and width < n_features and states_all:
             raise FileFormatError(
                 f"{self.name}: every row states {width} features, the last one of index {highest}, "
                 f"though {n_features} are expected; the file is of another set of features (if the "
@@ -254,8 +280,7 @@ class SvmlightText:
             or len(self._code_of) > len(known._code_of)
         )
 
-    def query_names(self) -> np.ndarray[Any, Any]:
-        """Return the queries in the order of their numbers."""
+    def _query_names(self) -> np.ndarray[Any, Any]:
         try:
             texts = [token.decode("utf-8") for token in self._code_of]
         except UnicodeDecodeError as error:
@@ -321,15 +346,3 @@ def _joined(parts: list[Any]) -> np.ndarray[Any, Any]:
         whole[at - len(part) : at] = part
         at -= len(part)
     return whole
-
-
-def matrix_of(row_ends: Any, indices: Any, values: Any, width: int, *, sparse: bool) -> Any:
-    """Return a dense or CSR matrix of rows whose entries end at `row_ends`; indices are from 0."""
-    shape = (len(row_ends), width)
-    if not sparse and len(values) == len(row_ends) * width:
-        return values.reshape(shape)
-    integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
-    indptr = np.zeros(len(row_ends) + 1, dtype=integer)
-    indptr[1:] = row_ends
-    X = sp.csr_array((values, indices.astype(integer, copy=False), indptr), shape=shape)
-    return X if sparse else X.toarray()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import ParquetData, Table, is_parquet
+from pairrank.io._arrow import ParquetData, Table, Wanted, is_parquet
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
     COMPRESSED_SUFFIXES,
@@ -67,11 +67,11 @@ def read_table(
         content = CsvText(reread(source, callback), name, callback=callback)
     else:
         content = ParquetData(read_bytes(source, callback), name)
-    columns = chosen_columns(content, roles)
-    table = content.table(content.first, columns.numbers, columns.texts, skip=True)
+    features, wanted = chosen_columns(content, roles)
+    table = content.table(wanted)
     if len(table) == 0:
         raise FileFormatError(f"{name}: no rows below the header")
-    return rows_of(table, roles.columns, columns.features, dtype)
+    return rows_of(table, roles.columns, features, dtype)
 
 
 def content_of(source: Any) -> CsvText | ParquetData:
@@ -86,24 +86,14 @@ def reread(source: Any, callback: ReadingCallback | None = None) -> Any:
     return source if is_path else read_bytes(source, callback)
 
 
-class ChosenColumns(NamedTuple):
-    """The columns that are read."""
-
-    features: list[str]
-    numbers: list[str]
-    """Features and weights."""
-    texts: list[str]
-    """Labels and identifiers, which may be text or numbers."""
-
-
-def chosen_columns(content: CsvText | ParquetData, roles: Roles) -> ChosenColumns:
-    """Return the columns of a table that are read, after a check of all named columns."""
+def chosen_columns(content: CsvText | ParquetData, roles: Roles) -> tuple[list[str], Wanted]:
+    """Return the features and all columns to read, after a check of all named columns."""
     if not content.first:
         raise FileFormatError(f"{content.name}: empty; a header with the columns' names is needed")
     features, named = features_of(content, roles), roles.columns
     texts = [column for role, column in named.items() if ROW_COLUMNS[role].kind != "numbers"]
     others = [column for column in named.values() if column not in texts]
-    return ChosenColumns(features, [*features, *others], texts)
+    return features, Wanted(content.first, [*features, *others], texts)
 
 
 def rows_of(
@@ -250,16 +240,18 @@ def _tables(blocks: Iterable[Rows], columns: Mapping[str, str]) -> Iterator[Any]
     import pyarrow as pa
 
     waiting: list[Any] = []
-    n_waiting = 0
     for rows in blocks:
         header, leading = _columns_to_write(rows, columns)
         size = max(1, _CELLS_PER_TABLE // len(header))
-        for part in _parts(rows.X, leading, size):
-            waiting.append(pa.table(part, names=header))
-            n_waiting += waiting[-1].num_rows
-            if n_waiting >= size:
+        for start in range(0, rows.X.shape[0], size):
+            X: Any = rows.X[start : start + size]
+            features = np.ascontiguousarray((X if isinstance(X, np.ndarray) else X.toarray()).T)
+            heads = (each[start : start + size] for each in leading)
+            texts = (head.tolist() if head.dtype.kind in "UO" else head for head in heads)
+            waiting.append(pa.table([*texts, *features], names=header))
+            if sum(map(len, waiting)) >= size:
                 yield pa.concat_tables(waiting)
-                waiting, n_waiting = [], 0
+                waiting = []
     if waiting:
         yield pa.concat_tables(waiting)
 
@@ -283,18 +275,6 @@ def _columns_to_write(
             f"{', '.join(ROW_COLUMNS)}"
         )
     return header, leading
-
-
-def _parts(X: Any, leading: list[np.ndarray[Any, Any]], size: int) -> Iterator[list[Any]]:
-    """Yield the columns of at most `size` rows, sparse rows with their zeros."""
-    for start in range(0, X.shape[0], size):
-        part = X[start : start + size]
-        features = (part if isinstance(part, np.ndarray) else part.toarray()).T
-        heads = (each[start : start + size] for each in leading)
-        yield [
-            *(head.tolist() if head.dtype.kind in "UO" else head for head in heads),
-            *np.ascontiguousarray(features),
-        ]
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
