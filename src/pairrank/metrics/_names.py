@@ -195,12 +195,10 @@ def metric_named(name: Any) -> Metric:
             f"there is no metric {name!r}: {known} needs a position of 1 or more, such as "
             f"{known}@10"
         )
-    options: dict[str, Any] = {"k": int(depth)} if at else {}
+    metric = metric._replace(options={"k": int(depth)} if at else {})
     if not colon:
-        return metric._replace(options=options)
-    options |= _options_of(metric, str(name), settings)
-    _refuse_values(metric, options, str(name))
-    return metric._replace(options=options)
+        return metric
+    return metric._replace(options={**metric.options, **_options_of(metric, str(name), settings)})
 
 
 def _near(name: str) -> str:
@@ -222,7 +220,7 @@ def _near(name: str) -> str:
 
 def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:
     """Return the options in "option=value,option=value" with values as numbers where they are."""
-    options = {}
+    options: dict[str, Any] = {}
     for setting in settings.split(","):
         option, equals, text = setting.partition("=")
         if option not in metric.named_options or not (equals and text):
@@ -233,6 +231,12 @@ def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:
         if option in options:
             raise PairrankError(f"metric {name!r} sets {option} twice; give it once")
         options[option] = _value(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:  # the metric's own error for options out of range
+            metric.function([0.0, 0.0], [0.0, 1.0], **metric.options, **options)
+        except PairrankError as error:
+            raise PairrankError(f"metric {name!r}: {error}") from None
     return options
 
 
@@ -243,16 +247,6 @@ def _value(text: str) -> Any:
         except ValueError:
             pass
     return text
-
-
-def _refuse_values(metric: Metric, options: Mapping[str, Any], name: str) -> None:
-    """Raise the metric's own PairrankError for options out of range, by a call with two rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            metric.function([0.0, 0.0], [0.0, 1.0], **options)
-        except PairrankError as error:
-            raise PairrankError(f"metric {name!r}: {error}") from None
 
 
 def metric_of(function: Callable[..., Any], options: Mapping[str, Any]) -> Metric:

@@ -58,21 +58,18 @@ def accuracy_of_groups(
     return GroupAccuracy(names, ratios(counts[..., 0] + tie_share * counts[..., 1], total), total)
 
 
-def _ordered(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _ordered(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.integer]]:
     """Return the groups, sorted or else in order of appearance, and the number of each row's."""
     names, codes = query_codes(check_identifiers(groups, "groups", n_rows))
-    order = np.arange(names.size)
     try:
-        order[:] = sorted(order, key=names.tolist().__getitem__)
+        order = np.array(sorted(range(names.size), key=names.tolist().__getitem__), dtype=np.intp)
     except TypeError:
-        order[:] = np.argsort(np.unique(codes, return_index=True)[1])
-    place = np.empty(names.size, dtype=np.int64)
-    place[order] = np.arange(names.size)
-    return names[order], place[codes]
+        return names, codes
+    return names[order], np.argsort(order)[codes]
 
 
 def _of_comparisons(
-    pairs: Pairs, judged: Judged, codes: NDArray[np.int64], n_groups: int
+    pairs: Pairs, judged: Judged, codes: NDArray[np.integer], n_groups: int
 ) -> FloatArray:
     """Return (concordant, tied, discordant) of each pair of groups, by explicit comparisons."""
     bound = pairs.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
@@ -84,7 +81,7 @@ def _of_comparisons(
 
 
 def _of_levels(
-    levels: Levels, scores: FloatArray, codes: NDArray[np.int64], n_groups: int
+    levels: Levels, scores: FloatArray, codes: NDArray[np.integer], n_groups: int
 ) -> FloatArray:
     """Return the same of labelled rows: masks of two groups are their weights by role."""
     codes = codes[levels.row_of]

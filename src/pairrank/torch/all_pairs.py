@@ -14,7 +14,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES, Square, Tube, as_loss
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Graph, as_graph
-from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Compared, Rows, check_scores, compared, rows_of
+from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Compared, Rows, compared, rows_of
 from pairrank.torch.sums import (
     Evaluate,
     Evaluation,
@@ -147,7 +147,6 @@ def all_pairs_loss(
     >>> scores.grad
     tensor([ 0., -6.,  6.])
     """
-    check_scores(scores)
     weights = dict(zip(WEIGHTS, (sample_weight, winner_weight, loser_weight), strict=True))
     rows = rows_of(labels, qid, mask, weights)
     return loss_of_rows(
@@ -193,14 +192,8 @@ class AllPairsLoss(nn.Module):
             raise TypeError(f"AllPairsLoss has no option {name!r}")
         as_graph(graph)
         _checked(loss, reduction, backend, eps)
-        self.options: dict[str, Any] = {
-            "loss": loss,
-            "graph": graph,
-            "levels": levels,
-            "reduction": reduction,
-            "backend": backend,
-            "eps": eps,
-        }
+        self.options: dict[str, Any] = {"loss": loss, "graph": graph, "levels": levels}
+        self.options |= {"reduction": reduction, "backend": backend, "eps": eps}
 
     def forward(self, scores: Tensor, labels: Any, qid: Any = None, **of_batch: Any) -> Tensor:
         """Return the loss of a batch.

@@ -32,7 +32,7 @@ from pairrank.torch.rank_net_networks import (
     state_size,
     state_vector,
 )
-from pairrank.torch.rank_net_training import Cost, Epochs, Training, sampled, shuffled
+from pairrank.torch.rank_net_training import Epochs, Training, sampled, shuffled
 
 _FEW_ROWS = 2000
 _EXACT = 1e-12
@@ -96,15 +96,12 @@ class NetworkRanker(SolvedRanker):
             raise PairrankError(f"eps must be below 1, got {self.eps!r}")
         if self.batch_size is not None:
             validation.check_number(self.batch_size, "batch_size", integer=True)
-        self._check_loss()
         self._device()
         if self.module is not None and not callable(self.module):
             raise PairrankError(
                 f"module must be a torch.nn.Module or a function that makes one (got "
                 f"{self.module!r})"
             )
-
-    def _check_loss(self) -> None:
         loss = as_loss(self.loss)
         if not values_agree(loss):
             raise PairrankError('loss="raykar" has values of one loss and gradients of another: '
@@ -179,13 +176,14 @@ class NetworkRanker(SolvedRanker):
         def solve(target: None, start: FloatArray | None, callback: Callback | None) -> Solution:
             network = self._new_network(features.shape[1], features.dtype, seed).to(device)
             inputs, loss = as_input(features, device), as_loss(self.loss)
-            cost = Cost(network, inputs, loss, preferences, penalty=float(self.alpha), eps=eps)
-            with self._limits(cost, seed):
-                training = Training(
-                    cost, self._epochs(cost, seed), tol=float(self.tol),
-                    max_iter=int(self.max_iter), callback=callback,
-                )  # fmt: skip
-                solution = training.run(start, self._chosen_solver, float(self.learning_rate))
+            training = Training(
+                network, inputs, loss, preferences, penalty=float(self.alpha), eps=eps,
+                tol=float(self.tol), max_iter=int(self.max_iter), callback=callback,
+            )  # fmt: skip
+            with self._limits(training, seed):
+                epochs = self._epochs(training, seed)
+                solver, learning_rate = self._chosen_solver, float(self.learning_rate)
+                solution = training.run(start, solver, learning_rate, epochs)
             self.network_ = network.to("cpu")
             if solution.status is Status.MAX_ITER and self._chosen_solver != "lbfgs":
                 return solution._replace(status=Status.FINISHED)
@@ -193,16 +191,16 @@ class NetworkRanker(SolvedRanker):
 
         return solve
 
-    def _limits(self, cost: Cost, seed: Any) -> AbstractContextManager[Any]:
+    def _limits(self, training: Training, seed: Any) -> AbstractContextManager[Any]:
         """Return the context of a training: random numbers of a module, threads for the layers."""
         if self.module is not None:
             return seeded(seed, self._device())
-        n_rows, batch_size, preferences = cost.n_rows, self._batch_size, cost.preferences
+        n_rows, batch_size, preferences = training.n_rows, self._batch_size, training.preferences
         if batch_size is not None and self.pairs == "all" and isinstance(preferences, Levels):
             n_rows = n_rows * batch_size // preferences.n_queries
         elif batch_size is not None:
             n_rows = min(n_rows, 2 * batch_size)
-        if n_rows * (cost.inputs.shape[1] + sum(self._hidden)) >= _FEW_ENTRIES:
+        if n_rows * (training.inputs.shape[1] + sum(self._hidden)) >= _FEW_ENTRIES:
             return nullcontext()
         return threads.openmp_limited_to_one()
 
@@ -211,12 +209,12 @@ class NetworkRanker(SolvedRanker):
         default = _SAMPLED if self.pairs == "sampled" else None
         return default if self.batch_size is None else int(self.batch_size)
 
-    def _epochs(self, cost: Cost, seed: Any) -> Epochs | None:
+    def _epochs(self, training: Training, seed: Any) -> Epochs | None:
         """Return the batches of each epoch; None: every step has all pairs."""
         if self._batch_size is None:
             return None
-        draw = shuffled if self.pairs == "all" else partial(sampled, n_rows=cost.n_rows)
-        return draw(cost.preferences, self._batch_size, np.random.default_rng(seed))
+        draw = shuffled if self.pairs == "all" else partial(sampled, n_rows=training.n_rows)
+        return draw(training.preferences, self._batch_size, np.random.default_rng(seed))
 
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         status = super()._keep(solutions, watches, n_targets)

@@ -173,8 +173,9 @@ def scores_of(network: nn.Module, inputs: Any) -> Tensor:
     device = trained(network)[0].device
     if not sparse.issparse(inputs):
         scores = network(inputs)
-    elif _begins_linear(network) and device.type == "cpu":
-        scores = _scores_of_sparse(network, inputs)
+    elif type(network) is nn.Sequential and type(network[0]) is nn.Linear and device.type == "cpu":
+        first, scores = network[0], _SparseProduct.apply(network[0].weight, inputs)
+        scores = network[1:](scores if first.bias is None else scores + first.bias)
     else:
         scores = network(torch.from_numpy(inputs.toarray()).to(device))
     if not isinstance(scores, Tensor) or tuple(scores.shape) not in ((n_rows,), (n_rows, 1)):
@@ -184,21 +185,6 @@ def scores_of(network: nn.Module, inputs: Any) -> Tensor:
             f"of shape ({n_rows},) or ({n_rows}, 1)"
         )
     return scores.reshape(n_rows)
-
-
-def _begins_linear(network: nn.Module) -> bool:
-    return type(network) is nn.Sequential and type(network[0]) is nn.Linear
-
-
-def _scores_of_sparse(network: Any, X: Any) -> Tensor:
-    """Return the scores of CSR rows, which the first layer multiplies as they are."""
-    first, *others = network
-    scores: Tensor = _SparseProduct.apply(first.weight, X)
-    if first.bias is not None:
-        scores = scores + first.bias
-    for layer in others:
-        scores = layer(scores)
-    return scores
 
 
 def scores_without_gradient(network: nn.Module, inputs: Any) -> FloatArray:

@@ -99,45 +99,144 @@ def sampled(
         yield (Batch(*renumbered(pairs), factor) for pairs in drawn)
 
 
-class Cost:
-    """The objective of RankNet and its gradient: a pair sum plus penalty/2 times squared weights.
+class Training:
+    """One run over a network, whose state is the coefficients.
 
-    The gradient is left in the network. `inputs` are the training rows as the network takes them,
-    `eps` is the error of the pair sum, as in `pairrank.pair_sums.bind`.
+    It minimises a pair sum with errors up to `eps`, plus penalty/2 times squared weights; `inputs`
+    are the training rows as the network takes them. Gradients are left in the network; their norms
+    are NaN where steps do not need the gradient over every pair.
     """
 
     def __init__(
-        self,
-        network: nn.Module,
-        inputs: Any,
-        loss: PairLoss,
-        preferences: Levels | Pairs,
-        *,
-        penalty: float,
-        eps: float,
-    ) -> None:
-        self.network, self.inputs, self.loss = network, inputs, loss
+        self, network: nn.Module, inputs: Any, loss: PairLoss, preferences: Levels | Pairs,
+        *, penalty: float, eps: float, tol: float, max_iter: int, callback: Callback | None,
+    ) -> None:  # fmt: skip
+        self.network, self.inputs, self.loss, self.preferences = network, inputs, loss, preferences
         self.penalty, self.eps = penalty, eps
-        self.trained = trained(network)
-        self.preferences = preferences
-        self.total = preferences.total_weight
+        self.tol, self.max_iter, self.callback = tol, max_iter, callback
+        self.trained, self.total = trained(network), preferences.total_weight
         self.whole = self._bound(whole(preferences))
         self.n_rows = int(self.whole[0].shape[0])
+        self.history: list[Step] = []
+        self.n_iter = self.n_evaluations = 0
+        self.started = time.perf_counter()
+        self.w = state_vector(network)
+        self.value = self.norm = float("nan")
 
-    def value(self) -> float:
-        """Return the objective over every pair, without a gradient."""
-        self.network.eval()
-        with torch.no_grad():
-            scores = as_floats(scores_of(self.network, self.whole[0]))
-        return float(self.whole[1].at(scores).value) + self._penalty()
+    def run(
+        self, start: FloatArray | None, solver: str, learning_rate: float, epochs: Epochs | None
+    ) -> Solution:
+        """Train until a stop; after Ctrl-C the state after the last whole iteration is returned."""
+        self.epochs = epochs
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._measure()
+                self.target = self.tol * self.norm  # of the network as it was made
+                if start is not None:
+                    load_state(self.network, start)
+                    self._measure()
+                status = self._stopped() if np.isfinite(self.value) else Status.OVERFLOW
+                if status is None and solver == "lbfgs":
+                    status = self._by_lbfgs()
+                elif status is None:
+                    status = self._by_steps(_OPTIMIZERS[solver](self.trained, lr=learning_rate))
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        load_state(self.network, self.w)
+        self.network.zero_grad(set_to_none=True)
+        return Solution(self.w, status, self.n_iter, self.history)
 
-    def value_and_gradient(self) -> tuple[float, FloatArray]:
+    def _measure(self) -> None:
+        """Evaluate the objective at the state of the network, and make it the current one.
+
+        The gradient over every pair, where it is needed, is left in the parameters.
+        """
+        self.n_evaluations += 1
+        if self.epochs is None:
+            self.value, gradient = self._value_and_gradient()
+            self.norm = float(np.linalg.norm(gradient))
+        else:
+            self.network.eval()
+            with torch.no_grad():
+                scores = as_floats(scores_of(self.network, self.whole[0]))
+            self.value = float(self.whole[1].at(scores).value) + self._penalty()
+        self.w = state_vector(self.network)
+
+    def _stopped(self) -> Status | None:
+        """Report the current state; return a status if the run ends there."""
+        seconds = time.perf_counter() - self.started
+        step = Step(
+            self.n_iter, self.value, self.norm, self.w, seconds, self.n_evaluations, 0, np.nan
+        )
+        self.history.append(step._replace(coef=None))
+        if self.callback is not None and self.callback(step):
+            return Status.STOPPED
+        if self.norm <= self.target:
+            return Status.CONVERGED
+        return Status.MAX_ITER if self.n_iter >= self.max_iter else None
+
+    def _by_steps(self, optimizer: torch.optim.Optimizer) -> Status:
+        """Take a step per epoch along the gradient over every pair, or a step per batch."""
+        status = None
+        while status is None:
+            if self.epochs is None:
+                for part in self.trained:
+                    part.grad /= self.total
+                optimizer.step()
+            else:
+                for batch in next(self.epochs):
+                    if batch.preferences.n_pairs:
+                        self._estimate(batch)
+                        optimizer.step()
+            self._measure()
+            self.n_iter += 1
+            if not np.isfinite(self.value):
+                raise PairrankError(
+                    f"the objective is not finite after {self.n_iter} epochs: lower learning_rate, "
+                    "or standardize the features"
+                )
+            status = self._stopped()
+        return status
+
+    def _by_lbfgs(self) -> Status:
+        """Take steps of scipy's L-BFGS-B along the gradient over every pair."""
+        stops: list[Status] = []
+        like, total = self.trained[0], self.total
+
+        def value_and_gradient(x: FloatArray) -> tuple[float, FloatArray]:
+            vector_to_parameters(torch.from_numpy(x.copy()).to(like), self.trained)
+            self.n_evaluations += 1
+            value, gradient = self._value_and_gradient()
+            last[:] = value, float(np.linalg.norm(gradient)), x.copy()
+            return value / total, gradient / total
+
+        def iterated(intermediate_result: Any) -> None:
+            if not np.array_equal(last[2], intermediate_result.x):
+                value_and_gradient(intermediate_result.x)
+            self.value, self.norm = last[:2]
+            self.w = state_vector(self.network)
+            self.n_iter += 1
+            status = self._stopped()
+            if status is not None:
+                stops.append(status)
+                raise StopIteration
+
+        x = as_floats(parameters_to_vector(self.trained))
+        last: list[Any] = [self.value, self.norm, x]
+        limits = {"maxiter": self.max_iter + 1, "maxfun": _EVALUATIONS * (self.max_iter + 1)}
+        optimize.minimize(
+            value_and_gradient, x, jac=True, method="L-BFGS-B", callback=iterated,
+            options={"maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, **limits},
+        )  # fmt: skip
+        return stops[0] if stops else Status.NO_PROGRESS
+
+    def _value_and_gradient(self) -> tuple[float, FloatArray]:
         """Return the objective over every pair and its gradient by the trained parameters."""
         value = self._backward(*self.whole, 1.0, self.penalty)
         gradient = parameters_to_vector([part.grad for part in self.trained])
         return value + self._penalty(), as_floats(gradient)
 
-    def estimate(self, batch: Batch) -> None:
+    def _estimate(self, batch: Batch) -> None:
         """Leave an estimate of the gradient in the parameters, divided by the weight of all pairs.
 
         So that a learning rate means the same for few and many rows.
@@ -168,130 +267,3 @@ class Cost:
     def _penalty(self) -> float:
         squares = (as_floats(part) ** 2 for part in self.trained if is_penalised(part))
         return 0.5 * self.penalty * float(sum(square.sum() for square in squares))
-
-
-class Training:
-    """One run over a network, whose state is the coefficients.
-
-    The norms of gradients are NaN where steps do not need the gradient over every pair.
-    """
-
-    def __init__(
-        self,
-        cost: Cost,
-        epochs: Epochs | None,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None,
-    ) -> None:
-        self.cost, self.network, self.epochs = cost, cost.network, epochs
-        self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        self.history: list[Step] = []
-        self.n_iter = self.n_evaluations = 0
-        self.started = time.perf_counter()
-        self.w = state_vector(self.network)
-        self.value = self.norm = float("nan")
-
-    def run(self, start: FloatArray | None, solver: str, learning_rate: float) -> Solution:
-        """Train until a stop; after Ctrl-C the state after the last whole iteration is returned."""
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._measure()
-                self.target = self.tol * self.norm  # of the network as it was made
-                if start is not None:
-                    load_state(self.network, start)
-                    self._measure()
-                status = self._stopped() if np.isfinite(self.value) else Status.OVERFLOW
-                if status is None and solver == "lbfgs":
-                    status = self._by_lbfgs()
-                elif status is None:
-                    status = self._by_steps(
-                        _OPTIMIZERS[solver](self.cost.trained, lr=learning_rate)
-                    )
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        load_state(self.network, self.w)
-        self.network.zero_grad(set_to_none=True)
-        return Solution(self.w, status, self.n_iter, self.history)
-
-    def _measure(self) -> None:
-        """Evaluate the objective at the state of the network, and make it the current one.
-
-        The gradient over every pair, where it is needed, is left in the parameters.
-        """
-        self.n_evaluations += 1
-        if self.epochs is not None:
-            self.value = self.cost.value()
-        else:
-            self.value, gradient = self.cost.value_and_gradient()
-            self.norm = float(np.linalg.norm(gradient))
-        self.w = state_vector(self.network)
-
-    def _stopped(self) -> Status | None:
-        """Report the current state; return a status if the run ends there."""
-        seconds = time.perf_counter() - self.started
-        step = Step(
-            self.n_iter, self.value, self.norm, self.w, seconds, self.n_evaluations, 0, np.nan
-        )
-        self.history.append(step._replace(coef=None))
-        if self.callback is not None and self.callback(step):
-            return Status.STOPPED
-        if self.norm <= self.target:
-            return Status.CONVERGED
-        return Status.MAX_ITER if self.n_iter >= self.max_iter else None
-
-    def _by_steps(self, optimizer: torch.optim.Optimizer) -> Status:
-        """Take a step per epoch along the gradient over every pair, or a step per batch."""
-        status = None
-        while status is None:
-            if self.epochs is None:
-                for part in self.cost.trained:
-                    part.grad /= self.cost.total
-                optimizer.step()
-            else:
-                for batch in next(self.epochs):
-                    if batch.preferences.n_pairs:
-                        self.cost.estimate(batch)
-                        optimizer.step()
-            self._measure()
-            self.n_iter += 1
-            if not np.isfinite(self.value):
-                raise PairrankError(
-                    f"the objective is not finite after {self.n_iter} epochs: lower learning_rate, "
-                    "or standardize the features"
-                )
-            status = self._stopped()
-        return status
-
-    def _by_lbfgs(self) -> Status:
-        """Take steps of scipy's L-BFGS-B along the gradient over every pair."""
-        stops: list[Status] = []
-        like, total = self.cost.trained[0], self.cost.total
-
-        def value_and_gradient(x: FloatArray) -> tuple[float, FloatArray]:
-            vector_to_parameters(torch.from_numpy(x.copy()).to(like), self.cost.trained)
-            self.n_evaluations += 1
-            value, gradient = self.cost.value_and_gradient()
-            last[:] = value, float(np.linalg.norm(gradient)), x.copy()
-            return value / total, gradient / total
-
-        def iterated(intermediate_result: Any) -> None:
-            if not np.array_equal(last[2], intermediate_result.x):
-                value_and_gradient(intermediate_result.x)
-            self.value, self.norm = last[:2]
-            self.w = state_vector(self.network)
-            self.n_iter += 1
-            status = self._stopped()
-            if status is not None:
-                stops.append(status)
-                raise StopIteration
-
-        x = as_floats(parameters_to_vector(self.cost.trained))
-        last: list[Any] = [self.value, self.norm, x]
-        limits = {"maxiter": self.max_iter + 1, "maxfun": _EVALUATIONS * (self.max_iter + 1)}
-        optimize.minimize(
-            value_and_gradient, x, jac=True, method="L-BFGS-B", callback=iterated,
-            options={"maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, **limits},
-        )  # fmt: skip
-        return stops[0] if stops else Status.NO_PROGRESS

@@ -40,7 +40,10 @@ class Rows(NamedTuple):
 
     def flat(self, scores: Tensor) -> Tensor:
         """Return the scores of the rows, (n_rows,); an error if their shape is another one."""
-        check_scores(scores)
+        if not isinstance(scores, Tensor):
+            raise PairrankError(f"scores must be a torch tensor (got {type(scores).__name__})")
+        if not scores.dtype.is_floating_point:
+            raise PairrankError(f"scores must be floating point numbers (got {scores.dtype})")
         if tuple(scores.shape) != self.shape:
             raise PairrankError(
                 f"scores have shape {tuple(scores.shape)}, but the labels have {self.shape}: give "
@@ -53,14 +56,6 @@ class Rows(NamedTuple):
 
 
 _SQUEEZE = "; scores of shape (n, 1) become (n,) by squeeze(-1)"
-
-
-def check_scores(scores: Any) -> None:
-    """Raise a PairrankError unless scores are a tensor of floating point numbers."""
-    if not isinstance(scores, Tensor):
-        raise PairrankError(f"scores must be a torch tensor (got {type(scores).__name__})")
-    if not scores.dtype.is_floating_point:
-        raise PairrankError(f"scores must be floating point numbers (got {scores.dtype})")
 
 
 def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
