@@ -8,9 +8,6 @@ import numpy as np
 
 from pairrank import RankSVM, RowBlocks
 
-SMALLEST = 4.035e8
-"""A memory limit with room, beside Python itself, for three blocks of 1 MB and no cached one."""
-
 
 def rows_of(seed: int, n_rows: int = 60, n_features: int = 3) -> tuple[Any, Any, Any]:
     """Return X, labels of three levels, and identifiers of five queries."""

@@ -13,9 +13,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pairrank.cli import main
 
-PLAIN = ["ranksvm", "rankncg", "rankrls", "mprank", "svrank", "pairwise", "rankboost", "hull"]
-"""The models that need no optional library."""
-
 
 class Ended(NamedTuple):
     """How a command ended, and what it wrote."""

@@ -71,8 +71,3 @@ def changed_once(block: Any, path: str) -> Any:
         marks.seek(0)
         n_readings = len(marks.read())
     return block + float(n_readings > 1)
-
-
-def text_if_short(block: Any) -> Any:
-    """Return short blocks of labels as text."""
-    return block.astype(str).astype(object) if 0 < len(block) < 10 else block

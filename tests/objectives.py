@@ -48,23 +48,6 @@ class Plain:
         return False
 
 
-class Quadratic(Plain):
-    """w'Aw/2 - b'w for a diagonal A from 1 to 1,000."""
-
-    penalty = 0.0
-
-    def __init__(self, features=30):
-        self.n_features = features
-        self.diagonal = np.geomspace(1.0, 1e3, features)
-        self.b = np.random.default_rng(0).normal(size=features)
-
-    def loss_and_gradient(self, w):
-        return float(w @ (0.5 * self.diagonal * w - self.b)), self.diagonal * w - self.b
-
-    def hessian(self, w):
-        return Matrix(np.diag(self.diagonal))
-
-
 class Smooth(Plain):
     """sum of sqrt(1 + (a_k'w - b_k)^2), with the Hessian exact, diagonal, or plainly wrong."""
 

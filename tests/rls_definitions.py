@@ -18,9 +18,3 @@ def refit(X, y, qid, weight, alpha):
             A += (x.T * share) @ x
             c += (x.T * share) @ d
     return np.linalg.solve(A, c)
-
-
-def refit_pairs(X, pairs, weight, alpha):
-    x = X[pairs.i] - X[pairs.j]
-    A = (x.T * weight) @ x + alpha * np.eye(X.shape[1])
-    return np.linalg.solve(A, x.T @ (weight * pairs.magnitude))

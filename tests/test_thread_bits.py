@@ -110,16 +110,6 @@ def test_a_fit_has_the_same_bits_on_any_number_of_threads(assert_same, name, wit
     assert_same(lambda: learnt(clone(ESTIMATORS[name]).fit(X, y, qid=qid), X))
 
 
-@pytest.mark.parametrize("n_levels", [2, 700])
-@pytest.mark.parametrize("name", ["squared hinge", "logistic", "boosting"])
-def test_a_fit_of_sparse_rows_has_the_same_bits_on_any_number_of_threads(
-    assert_same, name, n_levels
-):
-    X, y, _ = rows(False, n_levels)
-    X = sparse.csr_array(np.where(abs(X) > 0.5, X, 0.0))
-    assert_same(lambda: learnt(clone(ESTIMATORS[name]).fit(X, y), X))
-
-
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_have_the_same_bits_on_any_number_of_threads(assert_same, form, dtype):

@@ -147,17 +147,6 @@ class PairSum(Protocol):
         """Allow about a tenth of the error from now on; False where it cannot be smaller."""
 
 
-class LikelihoodSum(PairSum, Protocol):
-    """A pair sum that also gives each row's share of the gradient, for covariances."""
-
-    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Return, for each row, the sum over the pairs that it is in of phi'(d) (v_i - v_j).
-
-        For each row v of `vectors`, both (n_vectors, n_rows) in C order; i is the winner. With the
-        columns of X as vectors it is the row's share of the gradient with respect to the weights.
-        """
-
-
 class Point(NamedTuple):
     """An objective at some coefficients; only `hessian` includes the penalty."""
 

@@ -341,12 +341,3 @@ def test_merges_are_associative_and_one_order_gives_the_same_bits(name):
         values.append(sums.at()[0].value)
     np.testing.assert_allclose(values, values[0], rtol=1e-12)
     assert values[0] == values[1]
-
-
-def test_cells_that_are_too_many_are_made_wider_and_their_error_is_stated(monkeypatch):
-    problem = large(400, SquaredHinge())
-    fine = Crossed(SquaredHinge(), problem, 5, n_blocks=3).at()[0]
-    monkeypatch.setattr("pairrank.blocks.crossing_cells.MOST_ENTRIES", 10 * 30)
-    found, gradient = Crossed(SquaredHinge(), problem, 5, n_blocks=3).at()
-    assert found.value_error > 10.0 * fine.value_error
-    check_cells(SquaredHinge(), EveryPair(SquaredHinge(), problem), found, gradient)

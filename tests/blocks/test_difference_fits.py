@@ -98,16 +98,3 @@ def test_wide_sparse_rows_take_iterations_by_passes(ranker, layout):
     aligned, borders = laid_out(layout, qid)
     borders = [border for border in borders if border < 600]
     assert_same(*both(ranker, X, y, borders, **aligned))
-
-
-@pytest.mark.parametrize("regularization", ["iteration", "hybrid"])
-def test_regularisation_by_iteration_keeps_the_best_iterate_on_validation_blocks(regularization):
-    X, y, qid = rows_of(8, n_rows=300)
-    val = rows_of(9, n_rows=200)
-    ranker = RankRLS(regularization=regularization, alpha=1.0, patience=3)
-    held = cut_rows(val[0], val[1], [50], qid=val[2])
-    found = fit_on_passes(clone(ranker), cut_rows(X, y, [100, 150], qid=qid), held=held)
-    wanted = clone(ranker).fit(X, y, qid=qid, X_val=val[0], y_val=val[1], qid_val=val[2])
-    assert found.best_iteration_ == wanted.best_iteration_
-    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-6)
-    np.testing.assert_allclose(found.validation_scores_, wanted.validation_scores_)

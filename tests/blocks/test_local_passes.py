@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from block_sources import SMALLEST, cut, rows_of
+from block_sources import rows_of
 from pairrank import RowBlocks
 from pairrank.blocks.cutting import KeptRows
 from pairrank.blocks.local_passes import INTERPRETER_BYTES
@@ -17,10 +17,6 @@ WIDE = np.random.default_rng(0).normal(size=(60, 10_000))
 
 def nothing(*_):
     return 0
-
-
-def concatenated(first, second):
-    return [*first, *second]
 
 
 def total(index, X, state, shared):
@@ -79,23 +75,6 @@ def test_a_block_that_changes_between_passes_is_named(change):
         passes.reduce(total, None, add)
 
 
-@pytest.mark.parametrize("n_together", [6, 8, 10, 12])
-def test_validation_blocks_and_training_blocks_share_one_limit(n_together):
-    """Blocks of 800 kB: 5 and 3 of them, of which 3 are in flight."""
-    cuts = [10, 20, 30, 40]
-    limit = INTERPRETER_BYTES + n_together * 8e5 + 1e4
-    training = cut(cuts, WIDE[:50], Y[:50], memory_limit=limit)._passes()
-    held = cut([10, 20], WIDE[:30], Y[:30])._passes(beside=training)
-    training.describe(nothing, None)
-    alone = training.cached_bytes
-    held.describe(nothing, None)
-    assert alone == min(5, n_together - 3) * 8e5
-    assert training.cached_bytes + held.cached_bytes == min(8, n_together - 3) * 8e5
-    assert training.cached_bytes == alone  # Blocks of validation rows are given up first.
-    assert sum(training.reduce(total, None, add)) == pytest.approx(WIDE[:50].sum())
-    assert sum(held.reduce(total, None, add)) == pytest.approx(WIDE[:30].sum())
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -116,17 +95,6 @@ def test_kept_labels_are_restored(values):
     found = kept.rows().y
     assert found.dtype == values.dtype
     assert np.array_equal(found, values)
-
-
-@pytest.mark.parametrize("memory_limit", [1e9, SMALLEST], ids=["cached", "read again"])
-def test_results_are_merged_in_the_order_of_the_blocks(memory_limit):
-    passes = cut([12, 24, 36, 48], WIDE, Y, memory_limit=memory_limit)._passes()
-    assert passes.describe(lambda index, block, shared: (index, shared), 7) == [
-        (index, 7) for index in range(5)
-    ]
-    seen = passes.reduce(lambda index, *_: [index], None, concatenated)
-    assert seen == list(range(5))
-    assert (passes.n_blocks, passes.n_rows, passes.n_features) == (5, 60, 10_000)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])

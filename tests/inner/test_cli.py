@@ -12,8 +12,8 @@ import pytest
 from numpy.linalg import LinAlgError
 
 from cli_rows import make_rows
-from cli_runs import IMPATIENT, invoke, misused, refused, run
-from pairrank.cli import _rows, files, predict, train
+from cli_runs import IMPATIENT, invoke, refused, run
+from pairrank.cli import files, predict, train
 from pairrank.estimators.model_files import load_model, read_ranker
 from pairrank.io import write_rows, write_svmlight
 
@@ -69,13 +69,6 @@ def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, options
     model = load_model(tmp_path / "m")
     assert model.status_ == "interrupted"
     assert np.any(model.coef_ != 0)
-
-
-def test_files_larger_than_the_memory_need_the_option(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_rows, "memory_bytes", lambda: 1000)
-    data = [folder / "rows.parquet", "--label", "label", "--qid", "qid", "-o", tmp_path / "m"]
-    assert "larger than the memory: read it with --stream" in misused("train", *data, "-q")
-    run("train", *data, "-q", "--stream")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")

@@ -38,9 +38,7 @@ def lane_by_lane(row, w):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "shape", [(0, 3), (1, 1), (7, 3), (8, 5), (1029, 19), (2100, 2), (5, 2051)]
-)
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (1029, 19), (5, 2051)])
 def test_products_of_whole_numbers_are_exact(shape, dtype, form, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(-9, 10, shape) * (rng.random(shape) < 0.7)

@@ -54,14 +54,6 @@ def test_a_later_process_loads_what_an_earlier_one_compiled(copied):
     assert run_copy(copied)[0] == ["1.0", "1"]
 
 
-def test_a_read_only_installation_caches_in_the_users_folder(copied, tmp_path):
-    close(copied)
-    places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "user")}
-    assert run_copy(copied, **places)[0] == ["1.0", "0"]
-    assert run_copy(copied, **places)[0] == ["1.0", "1"]
-    assert any((tmp_path / "user").rglob("*.nbc"))
-
-
 def test_without_any_folder_it_compiles_anew_and_warns_once(copied, tmp_path):
     close(copied)
     nowhere = tmp_path / "a file"

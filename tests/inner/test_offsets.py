@@ -6,11 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from pairrank.exceptions import PairrankWarning
-from pairrank.losses import SquaredHinge
-from pairrank.objective import Problem, SampledModel
 from pairrank.objective.problem import without_offset
 from pairrank.preferences import Differences, Levels
 
@@ -41,18 +38,3 @@ def test_differences_within_queries_are_kept_to_the_bit(dtype, rows):
                 gaps = (near[kept] - near[kept][:1]).astype(float)
                 np.testing.assert_array_equal(gaps, (far[kept] - far[kept][:1]).astype(float))
                 assert np.abs(near[kept]).max() < 20
-
-
-def test_a_sampled_hessian_does_not_depend_on_offsets(rows):
-    X, y, qid = rows
-    levels, w = Levels.build(y, qid), np.zeros(4)
-    near, far = (
-        SampledModel(Problem(sparse.csr_array(each), levels, SquaredHinge()), 300, generator)
-        for each, generator in (
-            (X, np.random.default_rng(0)),
-            (X + 2.0**30, np.random.default_rng(0)),
-        )
-    )
-    found = [model.hessian(w, np.zeros(300)).matvec(np.ones(4)) for model in (near, far)]
-    # X + 2^30 is rounded to 2^-22.
-    np.testing.assert_allclose(*found, rtol=1e-5)

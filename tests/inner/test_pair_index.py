@@ -73,12 +73,3 @@ def test_rows_of_tiny_weight_are_drawn_within_their_query():
     levels = Levels.build(y, qid, sample_weight=weight).reduced("query")
     weights = {(1, 0): 1 / 2, (2, 0): 1 / 2, (4, 3): 1 / 3, (5, 3): 2 / 3}
     assert_proportional(PairIndex(levels), weights)
-
-
-def test_more_pairs_than_fit_into_32_bits_are_drawn_evenly():
-    y = np.repeat([0.0, 1.0], 100_000)
-    winners, losers = PairIndex(Levels.build(y)).draw(N_DRAWS, np.random.default_rng(1))
-    for rows, first in ((winners, 100_000), (losers, 0)):
-        counts = np.bincount((rows - first) // 10_000, minlength=10)
-        assert counts.size == 10
-        assert chisquare(counts).pvalue > LEAST_P

@@ -88,17 +88,6 @@ def test_steps_and_their_mean_equal_the_definition(form, dtype, seed, loss, sche
     assert steps.n_steps == 40
 
 
-def test_blocks_of_steps_join_without_a_seam():
-    rng = np.random.default_rng(0)
-    X, rule, start = rng.normal(size=(N_ROWS, N_FEATURES)), StepRule("invscaling", 0.1), np.zeros(5)
-    winners, losers = rng.integers(0, N_ROWS, (2, 9000))
-    last, mean = by_definition(X, Logistic(), rule, start, winners, losers, 1e-3)
-    steps = PairSteps(Logistic(), start, rule, rng)
-    steps.take(X, Listed(winners, losers), 9000, 1e-3)
-    np.testing.assert_allclose(steps.last, last, rtol=1e-9)
-    np.testing.assert_allclose(steps.mean, mean, rtol=1e-9)
-
-
 @given(
     kind=st.integers(0, 3),
     d=st.floats(-1e3, 1e3),

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loss_table import pairs_of, weights_of
-from pairrank import Pairs
 from pairrank.compiled.concordance import count_concordant
 from pairrank.preferences import Levels, draw_sample
 from strategies import problems, problems_with_roles
@@ -44,33 +43,6 @@ def test_counts_and_weights_are_those_of_every_pair(problem, reduction):
     assert levels.row_weight == pytest.approx(sample[kept].sum(), rel=1e-12)
     if levels.n_pairs and reduction == "rows":
         assert levels.total_weight == pytest.approx(levels.row_weight, rel=1e-12)
-
-
-@given(problem=problems_with_roles(graphs=("chain", "random")))
-def test_comparisons_of_few_rows_per_edge_carry_the_roles(problem):
-    levels = levels_of(problem, "query")
-    pairs = levels.compact()
-    assert pairs.n_pairs == levels.n_pairs
-    np.testing.assert_allclose(pairs.wins_and_losses(), levels.wins_and_losses(), rtol=1e-12)
-    assert pairs.row_weight == levels.row_weight
-
-
-@given(problem=any_problem, reduction=st.sampled_from(("sum", "rows", "query")))
-def test_comparisons_take_weights_by_role(problem, reduction):
-    levels = levels_of(problem, reduction)
-    if not levels.n_pairs:
-        return
-    n_rows = problem.y.size
-    i, j = np.array(pairs_of(problem._replace(weight=None, winner=None, loser=None))).T
-    if problem.graph == "chain":
-        i, j = np.array(pairs_of(problem)).T
-    bound = Pairs(i, j, n_rows=n_rows).bound(
-        n_rows, qid=problem.qid, sample_weight=problem.weight, winner_weight=problem.winner,
-        loser_weight=problem.loser, reduction=reduction,
-    )  # fmt: skip
-    assert bound.n_pairs == levels.n_pairs
-    assert bound.row_weight == pytest.approx(levels.row_weight, rel=1e-12)
-    np.testing.assert_allclose(bound.wins_and_losses(), levels.wins_and_losses(), rtol=1e-11)
 
 
 @pytest.mark.parametrize("queries", [1, 400])

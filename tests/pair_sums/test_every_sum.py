@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loss_table import LOSSES, assert_within, pairs_of, random_problem, with_events
-from pairrank.pair_sums import bind, direct
-from pairrank.preferences import Levels, OrderGraph, Pairs
+from pairrank.pair_sums import bind
+from pairrank.preferences import Levels, Pairs
 from strategies import problems, problems_with_roles
 from sum_table import ALGORITHMS, EVERY, ONCE, assert_sums, double_loop, levels_of, sum_of
 
@@ -46,18 +46,6 @@ def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
     assert bound.error == 0.0
     assert not bound.sharpen()
     wanted = double_loop(problem, LOSSES[name].definition, levels)
-    assert_sums(name, bound, problem.scores, problem.v, wanted)
-
-
-@pytest.mark.parametrize("tile", [1, 7])
-@pytest.mark.parametrize("name", ["exponential", "no family"])
-@pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0.0, 2.0), (1.0, 2.0)])])
-def test_tiles_of_any_size_add_up_to_the_same(tile, name, graph, monkeypatch):
-    problem = random_problem(60, 3, queries=4, weighted=True)._replace(graph=graph)
-    levels = levels_of(problem, "query")
-    wanted = double_loop(problem, LOSSES[name].definition, levels)
-    monkeypatch.setattr(direct, "TILE", tile)
-    bound = bind(LOSSES[name].loss, levels, pair_sum="direct")
     assert_sums(name, bound, problem.scores, problem.v, wanted)
 
 

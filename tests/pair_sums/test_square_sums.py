@@ -171,13 +171,3 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     np.testing.assert_allclose(
         curvature.matmat(curvature.matmat(dual).T), by_rows, rtol=0, atol=bound
     )
-
-
-@given(drawn=comparisons())
-def test_the_normal_matrix_of_comparisons_is_the_curvature_between_columns(drawn):
-    problem, pairs = drawn
-    X = np.random.default_rng(0).normal(size=(problem.y.size, 3))
-    curvature = bind(Square(), pairs).at(problem.scores).curvature()
-    expected = X.T @ curvature.matmat(X.T).T
-    for form in (np.asarray, sparse.csr_array):
-        np.testing.assert_allclose(primal_matrix(Design(form(X)), pairs), expected, atol=1e-11)

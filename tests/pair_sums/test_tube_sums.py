@@ -216,10 +216,3 @@ def test_what_is_huge_is_finite_or_infinite_without_a_warning(many):
         assert np.isfinite(value)
         assert squared.at(np.array([1e200, 0.0, -1e308, 1e308]))[0] == np.inf
         assert linear.at(np.array([np.inf, 0.0, 0.0, 0.0]))[0] == np.inf
-
-
-def test_small_costs_of_comparisons_count_beside_a_huge_one():
-    high, low = np.zeros(1001, dtype=int), np.ones(1001, dtype=int)
-    pairs = Pairs(high, low, magnitude=np.append(1e17, np.ones(1000)), n_rows=2)
-    tube = bind(Tube(0.0, 1), pairs.bound(2, ties=False))
-    assert tube.at(np.zeros(2))[0] == 1e17 + 1000

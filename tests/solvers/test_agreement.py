@@ -13,7 +13,6 @@ from pairrank.objective import (
     LineSample,
     PairObjective,
     Problem,
-    SampledModel,
     dual_matrix,
     primal_matrix,
 )
@@ -123,18 +122,3 @@ def test_all_solvers_of_a_loss_find_its_optimum(loss, solvers, make, form):
         slack = strongly_convex if np.isnan(last.gap) else last.gap
         assert best.value - best.gap <= last.value * (1 + 1e-12), name
         assert last.value <= best.value + slack + 1e-12 * best.value, name
-
-
-@pytest.mark.parametrize("loss", OVER_PREFERENCES, ids=str)
-@pytest.mark.parametrize("solver", [Tron(), NonlinearCG()], ids=["tron", "ncg"])
-def test_a_sampled_hessian_changes_steps_and_never_the_optimum(loss, solver):
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(600, 5)), rng.integers(0, 3, 600).astype(float)
-    problem = Problem(X, Levels.build(y).reduced("rows"), loss, factor=3.0, eps=1e-9)
-    start = np.zeros(5)
-    plain = solver(PairObjective(problem), start, tol=1e-8, max_iter=500)
-    model = SampledModel(problem, 100, rng)
-    found = solver(PairObjective(problem, model), start, tol=1e-8, max_iter=500)
-    assert plain.status.ok
-    assert found.status.ok
-    np.testing.assert_allclose(found.coef, plain.coef, rtol=1e-6, atol=1e-9)

@@ -66,20 +66,3 @@ def test_a_run_ends_where_the_second_half_lowers_the_value_by_less_than_tol(
     ends = falls <= tol * np.minimum(best[numbers], at_zero)
     assert ends[-1]
     assert not ends[:-1].any()
-
-
-class Noisy(Smooth):
-    """Values are too high by an error that `sharpen` removes."""
-
-    value_error, sharpened = 0.5, 0
-
-    def sharpen(self):
-        self.value_error, self.sharpened = 0.0, self.sharpened + 1
-        return self.sharpened == 1
-
-
-def test_errors_of_sums_are_reduced_before_the_run_ends(optimum):
-    objective = Noisy()
-    found = along(approach(optimum, 1.0))(objective, np.zeros(7), tol=1e-2, max_iter=60)
-    assert found.status is Status.SETTLED
-    assert objective.sharpened == 1

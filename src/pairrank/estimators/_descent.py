@@ -116,40 +116,45 @@ def minimize(
     if problem.algorithm == "auto" and problem.n_rows <= FEW_ROWS:
         problem = problem.changed(eps=min(problem.eps, EXACT))
     generator = np.random.default_rng(method.seed)
-    if not isinstance(problem, Problem):
-        return _minimize_blocks(problem, method, start, generator, callback)
-    if method.solver == "sgd":
-        return descend(
-            PairObjective(problem), _by_drawn_pairs(problem, method), method, start, None, callback
-        )
-    if method.solver == "bundle" or not problem.loss.smooth:
-        return _by_cutting_planes(problem, method, start, generator, callback)
-    model, line = None, None
-    if method.solver == "auto" and values_agree(problem.loss):
-        model = _model(problem, generator)
-    may_separate = start is None and not isinstance(model, SampledModel) and _may_separate(problem)
-    if method.solver == "auto" and values_agree(problem.loss) and may_separate:
-        path = _continued(problem, method, generator)
-        return descend(PairObjective(problem, model), path, method, None, None, callback)
-    if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
-        line = LineSample(problem, generator)
-    alone = model.alone() if start is None and isinstance(model, SampledModel) else None
-    related = None
-    if alone is not None:
-        few = replace(method, tol=max(method.tol, _ALONE_TOL), max_iter=_ALONE_STEPS)
-        related = descend(alone, Tron(), few, None, None, None)
-    objective, solver = PairObjective(problem, model), _solver(problem.loss, method, line)
+    objective, solver, related = _choose(problem, method, start, generator)
     return descend(objective, solver, method, start, related, callback)
 
 
-def _minimize_blocks(
-    problem: BlockProblem,
+_Choice = tuple[Objective, Solver, Solution | None]
+"""What is minimised by which solver, from the solution of which related problem."""
+
+
+def _choose(
+    problem: Problem | BlockProblem,
     method: Method,
     start: FloatArray | None,
     generator: np.random.Generator,
-    callback: Callback | None,
-) -> Solution:
-    """Minimise over blocks, from the solution for the sampled rows."""
+) -> _Choice:
+    if not isinstance(problem, Problem):
+        return _from_sampled_rows(problem, method, start, generator)
+    if method.solver == "sgd":
+        return PairObjective(problem), _by_drawn_pairs(problem, method), None
+    is_auto, model, line, related = method.solver == "auto", None, None, None
+    if method.solver == "bundle" or not problem.loss.smooth:
+        if is_auto and start is None:
+            related = _start_of_planes(problem, method, generator)
+        return PairObjective(problem), Bundle(), related
+    if is_auto and values_agree(problem.loss):
+        model = _model(problem, generator)
+        if start is None and not isinstance(model, SampledModel) and _may_separate(problem):
+            return PairObjective(problem, model), _continued(problem, method, generator), None
+    if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
+        line = LineSample(problem, generator)
+    if start is None and isinstance(model, SampledModel) and model.sample.n_rows < problem.n_rows:
+        alone = PairObjective(model.sample, model)
+        related = _solved(alone, Tron(), method, _ALONE_TOL, _ALONE_STEPS)
+    return PairObjective(problem, model), _solver(problem.loss, method, line), related
+
+
+def _from_sampled_rows(
+    problem: BlockProblem, method: Method, start: FloatArray | None, generator: np.random.Generator
+) -> _Choice:
+    """Start at the solution for the sampled rows, which also give Hessians and step lengths."""
     sample, related, model, line = problem.sample, None, None, None
     by_newton = problem.loss.smooth and method.solver != "bundle"
     if sample is not None:
@@ -158,16 +163,21 @@ def _minimize_blocks(
             steps = max(1, min(method.max_iter, _START_STEPS))
             related = minimize(sample, replace(method, tol=tol, max_iter=steps))
         line = LineSample(sample, generator) if by_newton else None
-        own = None
-        if by_newton and _is_dense(sample):
-            own = SampledModel(sample, sample.n_rows, generator)
+        is_dense = by_newton and _is_dense(sample)
+        own = SampledModel(sample, sample.n_rows, generator) if is_dense else None
+        is_exact = method.solver == "tron"
         model = ModelOfSample(
-            PairObjective(sample, own),
-            is_whole=problem.is_whole,
-            is_exact=method.solver == "tron",
+            PairObjective(sample, own), is_whole=problem.is_whole, is_exact=is_exact
         )
-    solver = _solver(problem.loss, method, line)
-    return descend(PairObjective(problem, model), solver, method, start, related, callback)
+    return PairObjective(problem, model), _solver(problem.loss, method, line), related
+
+
+def _solved(
+    objective: Objective, solver: Solver, method: Method, tol: float, steps: int
+) -> Solution:
+    """Return the solution of a related problem, at most this precise, in so many steps."""
+    few = replace(method, tol=max(method.tol, tol), max_iter=steps)
+    return descend(objective, solver, few, None, None, None)
 
 
 def descend(
@@ -270,36 +280,21 @@ def _by_drawn_pairs(problem: Problem, method: Method) -> SGD:
     return SGD(walk_from)
 
 
-def _by_cutting_planes(
-    problem: Problem,
-    method: Method,
-    start: FloatArray | None,
-    generator: np.random.Generator,
-    callback: Callback | None,
-) -> Solution:
-    """Minimise by cutting planes; "auto" solves for a sample of rows first where that is cheaper.
+def _start_of_planes(
+    problem: Problem, method: Method, generator: np.random.Generator
+) -> Solution | None:
+    """Return the solution for a sample of rows; None where that is not cheaper.
 
     A sample needs at least ten rows per feature, or its solution is far from the one for all rows.
     """
-    design, sampled = problem.design, None
-    wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
-    is_cheaper = (
-        design.n_rows >= _LINE_ROWS and wanted >= _STARTING_ROWS_PER_FEATURE * design.n_features
-    )
-    if method.solver == "auto" and start is None and is_cheaper:
-        sampled = _solution_of_sample(problem, method, wanted, generator)
-    return descend(PairObjective(problem), Bundle(), method, start, sampled, callback)
-
-
-def _solution_of_sample(
-    problem: Problem, method: Method, n_rows: int, generator: np.random.Generator
-) -> Solution:
-    """Return the solution of the same problem over a sample of about so many rows."""
     assert not isinstance(problem.preferences, Differences)
-    rows, drawn = draw_sample(problem.preferences, n_rows, generator)
+    design = problem.design
+    wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
+    if design.n_rows < _LINE_ROWS or wanted < _STARTING_ROWS_PER_FEATURE * design.n_features:
+        return None
+    rows, drawn = draw_sample(problem.preferences, wanted, generator)
     sample = problem.changed(X=problem.features[rows], preferences=drawn, algorithm="auto")
-    few = replace(method, max_iter=_START_STEPS)
-    return descend(PairObjective(sample), Bundle(), few, None, None, None)
+    return _solved(PairObjective(sample), Bundle(), method, 0.0, _START_STEPS)
 
 
 def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | None:

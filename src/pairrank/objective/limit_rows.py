@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from pairrank._protocols import FloatArray
 from pairrank.compiled import limit_rows as passes
 from pairrank.objective.hull_objective import HullObjective, Piece
-from pairrank.solvers.limits import LimitSystem, NewtonSystem, RowSums, factored, solve_banded
+from pairrank.solvers.limits import LimitSystem, RowSums, factored, solve_banded
 
 _CG_TOL = 1e-6
 _CG_STEPS = 500
@@ -25,7 +25,9 @@ Couple = Callable[[Piece, FloatArray], FloatArray]
 2 cross and upper + 2 cross, (2, n); see `LimitSystem`."""
 
 
-def newton_system(problem: HullObjective, couple: Couple, stiffness: FloatArray) -> NewtonSystem:
+def newton_system(
+    problem: HullObjective, couple: Couple, stiffness: FloatArray
+) -> LimitSystem | IteratedSystem:
     """Return the equations of one Newton step; `stiffness` is that of the edges.
 
     Costs O(n_rows n_features^2) with matrices; else a solution takes two products with X and one
@@ -162,7 +164,7 @@ class LimitRows:
             gradient += self.problem.features(piece).T @ work
         return gradient, squares
 
-    def system(self, stiffness: FloatArray) -> NewtonSystem:
+    def system(self, stiffness: FloatArray) -> LimitSystem | IteratedSystem:
         """Return Newton's equations here, for the edges' multipliers over their margins."""
         return newton_system(self.problem, self._couple, stiffness)
 

@@ -52,12 +52,6 @@ class SampledModel(HessianModel):
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
         self._draw(n_rows)
 
-    def alone(self) -> PairObjective | None:
-        """Return the objective of the sample by itself; None if it has all rows."""
-        if self.sample.n_rows == self.problem.n_rows:
-            return None
-        return PairObjective(self.sample, self)
-
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, scaled to stand for every pair."""
         return self.matrix(w)

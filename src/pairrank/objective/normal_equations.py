@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, Point
+from pairrank._protocols import FloatArray, Point
 from pairrank.design import Design
 from pairrank.preferences import Differences, Pairs
 from pairrank.preferences._codes import counting_order
@@ -116,9 +116,13 @@ def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArra
             no_targets = np.empty((design.n_rows, 0))
             return 2.0 * centred_sums(design.X, no_targets, preferences).products
         result = np.zeros((design.n_features, design.n_features))
-        for block in _pair_blocks(design.X, preferences):
+        i, j, weight = preferences.i, preferences.j, preferences.weight
+        for part in threads.blocks(i.size, block_rows(design.n_features)):
+            block = dense(design.X[i[part]]) - dense(design.X[j[part]])
+            if weight is not None:
+                block *= np.sqrt(weight[part, None])
             result += block.T @ block
-        return 2.0 * result
+        return 2.0 * preferences.pair_scale * result
 
 
 class CentredSums(NamedTuple):
@@ -200,18 +204,6 @@ def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]
     return columns
 
 
-def _pair_blocks(X: Any, pairs: Pairs) -> Iterator[FloatArray]:
-    """Yield blocks of x_i - x_j times the square root of each comparison's weight."""
-    for part in threads.blocks(pairs.n_pairs, block_rows(X.shape[1])):
-        block = dense(X[pairs.i[part]])
-        block -= dense(X[pairs.j[part]])
-        if pairs.weight is not None:
-            block *= np.sqrt(pairs.weight[part])[:, None]
-        if pairs.pair_scale != 1.0:
-            block *= np.sqrt(pairs.pair_scale)
-        yield block
-
-
 def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
     """Return the rows of positive weight by query (None: all in order) and each query's start."""
     weight, query_of = differences.weight, differences.query_of
@@ -232,7 +224,7 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
 class Quadratic:
     r"""factor \|A w - b\|^2 from A'A, A'b and b'b; penalty/2 \|w\|^2 is left to the solver.
 
-    An evaluation costs O(n_features^2) and no product with A. `inverse` preconditions.
+    An evaluation costs O(n_features^2) and no product with A.
     """
 
     gram: FloatArray
@@ -240,7 +232,6 @@ class Quadratic:
     square: float
     penalty: float
     factor: float = 1.0
-    inverse: LinearMap | None = None
     precision: float = 1e-12
 
     def __post_init__(self) -> None:
@@ -258,7 +249,7 @@ class Quadratic:
             gradient=gradient,
             scores=w,
             hessian=lambda: self,
-            preconditioner=lambda: self.inverse,
+            preconditioner=lambda: None,
             rounding=lambda: np.zeros(self.n_features),
             score_norm=0.0,
         )

@@ -106,7 +106,7 @@ class PairObjective:
         model: HessianModel | None = None,
         inverse: LinearMap | None = None,
     ) -> None:
-        self._problem, self._model, self._inverse = problem, model, inverse
+        self._model, self._inverse = model, inverse
         self._sums = problem.bound()
         self.n_features, self.precision = self._sums.n_features, self._sums.precision
         self.penalty = problem.penalty
@@ -117,7 +117,7 @@ class PairObjective:
         point = self._sums.at(w, scores) if w.any() else self._at_zero(w)
         return point._replace(
             hessian=functools.partial(self._hessian, w, point),
-            preconditioner=functools.partial(self._preconditioner, w, point.scores),
+            preconditioner=functools.partial(self._preconditioner, w, point),
         )
 
     def sharpen(self) -> bool:
@@ -149,11 +149,11 @@ class PairObjective:
         modelled = None if self._model is None else self._model.hessian(w, point.scores)
         return point.hessian() if modelled is None else modelled
 
-    def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+    def _preconditioner(self, w: FloatArray, point: Point) -> LinearMap | None:
         """Return the model's inverse, the given one, or that of an uneven diagonal."""
-        inverse = None if self._model is None else self._model.inverse(w, scores)
+        inverse = None if self._model is None else self._model.inverse(w, point.scores)
         inverse = self._inverse if inverse is None else inverse
-        return self._problem.uneven_diagonal if inverse is None else inverse
+        return point.preconditioner() if inverse is None else inverse
 
 
 _NEGATIVE = 1e-8

@@ -50,7 +50,7 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
     rows = np.arange(0, n_rows, -(-n_rows // _SAMPLE))
     with np.errstate(over="ignore", invalid="ignore"):
         some = X[rows].astype(np.float64)
-        base = X[_origins(origin, rows)].astype(np.float64)
+        base = X[origin[rows]].astype(np.float64)
         size, spread = np.abs(some).max(axis=0), np.abs(some - base).max(axis=0)
     is_far = size > FAR * np.where(spread > 0, spread, spread.max())
     if not is_far.any() or not spread.any():
@@ -60,31 +60,26 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
     step = max(1, _BLOCK_ENTRIES // n_features)
     for start in range(0, n_rows, step):
         part = slice(start, start + step)
-        places = np.arange(n_rows)[part]
         with np.errstate(over="ignore", invalid="ignore"):
-            base = np.where(is_far, X[_origins(origin, places)], X.dtype.type(0))
+            base = np.where(is_far, X[origin[part]], X.dtype.type(0))
             np.subtract(X[part], base, out=result[part])
     return result
 
 
-def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp] | None:
-    """Return for every row one row of its query; None where there is one query."""
+def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp]:
+    """Return for every row one row of its query."""
     if isinstance(preferences, Levels):
         starts = preferences.group_start[preferences.query_group]
         if starts.size == 2:
-            return None
+            return np.zeros(n_rows, dtype=np.intp)
         first = np.arange(n_rows)
         first[preferences.row_of] = np.repeat(preferences.row_of[starts[:-1]], np.diff(starts))
         return first
     if isinstance(preferences, Pairs) or preferences.query_of is None:
-        return None
+        return np.zeros(n_rows, dtype=np.intp)
     first = np.empty(preferences.query_weight.size, dtype=np.intp)
     first[preferences.query_of[::-1]] = np.arange(n_rows)[::-1]
     return first[preferences.query_of]
-
-
-def _origins(origin: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    return np.zeros(1, dtype=np.intp) if origin is None else origin[rows]
 
 
 def _warn_of_lost_digits(size: FloatArray, spread: FloatArray, unit: float) -> None:

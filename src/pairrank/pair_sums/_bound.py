@@ -15,7 +15,7 @@ from pairrank import threads
 from pairrank._protocols import Curvature, Evaluated, FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import count_pairs, query_of_groups
+from pairrank.preferences._codes import query_of_groups
 
 _FEW_ROWS = 4096
 """A product with fewer rows takes about as long as what Python does around it."""
@@ -175,14 +175,11 @@ def within_bands(levels: Levels, chosen: NDArray[np.bool_], borders: IntArray) -
     if edges is not None:
         edges = edges[~chosen[query[edges[:, 0]]]]
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[query[borders[:-1]]]
-    n_pairs, weight = count_pairs(levels.group_start, borders, edges, levels.weight, levels.roles)
     return replace(
         levels,
         query_group=borders,
         edges=edges,
         pair_scale=np.ascontiguousarray(scale, dtype=np.float64),
-        n_pairs=n_pairs,
-        query_pair_weight=weight,
     )
 
 

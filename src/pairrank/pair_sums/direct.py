@@ -23,6 +23,7 @@ from pairrank.compiled import explicit
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
+from pairrank.pair_sums.sigmoid_pairs import batches
 from pairrank.preferences import Levels, Pairs
 
 IntArray = NDArray[np.int64]
@@ -138,21 +139,20 @@ class DirectSum(TiledSum):
         self._row, self._begin, self._count = runs_of(levels)
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self._scale = np.repeat(scale, np.diff(levels.query_start))
-        self._ends = _tile_ends(self._count, max(TILE, self.n_rows // 4))
+        self._tiles = batches(self._count, max(TILE, self.n_rows // 4))
 
     def tiles(self) -> Iterator[Tile]:
         """Yield all pairs."""
-        start, row_of, (win, lose) = 0, self.levels.row_of, self.levels.sides
-        for end in self._ends:
-            count = self._count[start:end]
-            winner = np.repeat(self._row[start:end], count)
-            shift = self._begin[start:end] - (np.cumsum(count) - count)
+        row_of, (win, lose) = self.levels.row_of, self.levels.sides
+        for runs in self._tiles:
+            count = self._count[runs]
+            winner = np.repeat(self._row[runs], count)
+            shift = self._begin[runs] - (np.cumsum(count) - count)
             loser = np.arange(winner.size) + np.repeat(shift, count)
             weight = self._scale[winner]
             if win is not None and lose is not None:
                 weight *= win[winner] * lose[loser]
             yield Tile(row_of[winner], row_of[loser], weight, 0.0)
-            start = end
 
 
 def runs_of(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
@@ -172,18 +172,6 @@ def runs_of(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
         first, count = np.repeat(start[low], n), np.repeat(sizes[low], n)
     some = count > 0
     return row[some], first[some], count[some]
-
-
-def _tile_ends(count: IntArray, size: int) -> list[int]:
-    """Cut runs into tiles of at most `size` pairs, or of one run."""
-    ends: list[int] = []
-    done = np.cumsum(count)
-    start = 0
-    while start < count.size:
-        before = int(done[start - 1]) if start else 0
-        start = max(int(np.searchsorted(done, before + size, side="right")), start + 1)
-        ends.append(start)
-    return ends
 
 
 class ExplicitSum(TiledSum):

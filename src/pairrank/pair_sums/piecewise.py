@@ -31,7 +31,6 @@ from pairrank.pair_sums.cells import (
 )
 from pairrank.pair_sums.sorted import SortedState, SortedSum
 from pairrank.preferences import Differences, Levels
-from pairrank.preferences._codes import count_pairs
 
 FINER, FINEST = 4, 16
 """`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
@@ -279,11 +278,5 @@ def _as_groups(differences: Differences) -> Levels:
             scale = shared * (shared / total)
             levels = replace(levels, weight=None)
     loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
-    n_pairs, pair_weight = count_pairs(levels.group_start, levels.query_group, loops, levels.weight)
-    return replace(
-        levels,
-        edges=loops,
-        pair_scale=scale if scale.size != 1 else float(scale[0]),
-        n_pairs=n_pairs,
-        query_pair_weight=pair_weight,
-    )
+    pair_scale = scale if scale.size != 1 else float(scale[0])
+    return replace(levels, edges=loops, pair_scale=pair_scale)

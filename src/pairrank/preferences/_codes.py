@@ -10,7 +10,6 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.preferences.roles import Roles
 
 _SMALL_SPAN = 1 << 16
 _LARGEST_SCALE = 1e200
@@ -85,32 +84,6 @@ def groups_of(
     starts = np.flatnonzero(changes)
     query_group = np.searchsorted(query[starts], np.arange(n_queries + 1))
     return np.append(starts, order.size), level[starts], query_group.astype(np.int64)
-
-
-def count_pairs(
-    group_start: NDArray[np.int64],
-    query_group: NDArray[np.int64],
-    edges: NDArray[np.int64] | None,
-    weight: FloatArray | None,
-    roles: Roles | None = None,
-) -> tuple[int, FloatArray]:
-    """Return the number of preferences of positive weight, and their total weight by query.
-
-    `roles` replace `weight`. Costs O(groups + edges), and O(rows) with weights.
-    """
-    sizes = np.diff(group_start)
-    winners = losers = sizes
-    if roles is not None and sizes.size:
-        winners, losers = (
-            np.add.reduceat((role > 0).astype(np.int64), group_start[:-1]) for role in roles
-        )
-    counts = pairs_by_query(winners, losers, query_group, edges)
-    if weight is None and roles is None:
-        return int(counts.sum()), counts.astype(np.float64)
-    sides = (weight, weight) if roles is None else roles
-    wins, _ = wins_of_groups(group_start, query_group, edges, sides)
-    won, query = wins * group_totals(sizes, group_start, sides[0]), query_of_groups(query_group)
-    return int(counts.sum()), np.bincount(query, won, query_group.size - 1).astype(np.float64)
 
 
 def group_totals(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
-    count_pairs,
     counting_order,
+    group_totals,
     groups_of,
     level_codes,
     no_pairs,
+    pairs_by_query,
     query_codes,
     query_of_groups,
     scale_to,
@@ -59,10 +61,6 @@ class Levels:
         Sample weights in layout order; without `roles` a pair weighs the product of both.
     pair_scale : float or float64 array of shape (n_queries,)
         A factor on every pair, or on the pairs of each query; see `reduced`.
-    n_pairs : int
-        The number of preferences of positive weight, exact.
-    query_pair_weight : float64 array of shape (n_queries,)
-        The total pair weight of each query, before `pair_scale`.
     roles : Roles, or None
         Rows' weights as winners and as losers in layout order: a pair (i over j) weighs
         winner_i loser_j. None: both are `weight`.
@@ -78,8 +76,6 @@ class Levels:
     edges: NDArray[np.int64] | None
     weight: FloatArray | None
     pair_scale: float | FloatArray
-    n_pairs: int
-    query_pair_weight: FloatArray
     roles: Roles | None = None
 
     @classmethod
@@ -114,8 +110,9 @@ class Levels:
             )
         n_rows = y.size
         sample_weight, roles = weights_of_rows(sample_weight, winner_weight, loser_weight)
-        kept = _kept_rows(sample_weight)
-        if kept is not None:
+        kept = None
+        if sample_weight is not None and not (sample_weight > 0).all():
+            kept = np.flatnonzero(sample_weight > 0).astype(np.int32)
             y, qid = y[kept], None if qid is None else qid[kept]
         labels, level_of = level_codes(y)
         if qid is None:
@@ -135,10 +132,9 @@ class Levels:
         roles = None if roles is None else roles.at(row_of)
         in_order = bool(kept is None and (row_of[1:] > row_of[:-1]).all())
         edges = _edges(graph, labels, group_level, query_group)
-        n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight, roles)
         return cls(
             n_rows, row_of, in_order, labels, group_start, group_level, query_group, edges,
-            weight, 1.0, n_pairs, query_pair_weight, roles,
+            weight, 1.0, roles,
         )  # fmt: skip
 
     @property
@@ -160,6 +156,34 @@ class Levels:
     def row_weight(self) -> float:
         """W, the total weight of the rows kept."""
         return float(self.row_of.size if self.weight is None else self.weight.sum())
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of preferences of positive weight, exact."""
+        return self._counts[0]
+
+    @property
+    def query_pair_weight(self) -> FloatArray:
+        """The total pair weight of each query, before `pair_scale`, (n_queries,)."""
+        return self._counts[1]
+
+    @functools.cached_property
+    def _counts(self) -> tuple[int, FloatArray]:
+        """Their number and weights; O(groups + edges), and O(rows) with weights."""
+        graph, sizes = (self.query_group, self.edges), np.diff(self.group_start)
+        winners = losers = sizes
+        if self.roles is not None and sizes.size:
+            winners, losers = (
+                np.add.reduceat((role > 0).astype(np.int64), self.group_start[:-1])
+                for role in self.roles
+            )
+        counts = pairs_by_query(winners, losers, *graph)
+        side, query = self.sides[0], query_of_groups(self.query_group)
+        if side is None:
+            return int(counts.sum()), counts.astype(np.float64)
+        won, _ = wins_of_groups(self.group_start, *graph, self.sides)
+        won *= group_totals(sizes, self.group_start, side)
+        return int(counts.sum()), np.bincount(query, won, self.n_queries).astype(np.float64)
 
     @property
     def pair_weight(self) -> float:
@@ -229,14 +253,12 @@ class Levels:
         roles = None if self.roles is None else Roles(*(side[rows] for side in self.roles))
         group_start = self.group_start[first : last + 1] - self.group_start[first]
         query_group = self.query_group[low : high + 1] - first
-        n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight, roles)
         scale = self.pair_scale
         if np.ndim(scale):
             scale = np.asarray(scale)[low:high]
         return Levels(
             self.n_rows, self.row_of[rows], False, self.labels, group_start,
-            self.group_level[first:last], query_group, edges, weight, scale, n_pairs,
-            query_pair_weight, roles,
+            self.group_level[first:last], query_group, edges, weight, scale, roles,
         )  # fmt: skip
 
     def require_pairs(self) -> None:
@@ -297,12 +319,6 @@ class Levels:
         pairs = pairs if self.roles is None else pairs.of_positive_weight()
         pairs.row_weight = self.row_weight
         return pairs
-
-
-def _kept_rows(sample_weight: FloatArray | None) -> NDArray[np.int32] | None:
-    if sample_weight is None or (sample_weight > 0).all():
-        return None
-    return np.flatnonzero(sample_weight > 0).astype(np.int32)
 
 
 def _edges(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.preferences._codes import count_pairs, query_of_groups
+from pairrank.preferences._codes import query_of_groups
 from pairrank.preferences.levels import Levels
 from pairrank.preferences.pairs import Pairs
 
@@ -111,7 +111,7 @@ def restricted(
     weight, scale = None if levels.weight is None else levels.weight[places], levels.pair_scale
     if factor is not None:
         weight = factor if weight is None else weight * factor
-    return _counted(
+    return replace(
         levels,
         n_rows=places.size,
         row_of=np.arange(places.size, dtype=np.int32),
@@ -159,22 +159,13 @@ def merge_levels(levels: Levels, n_bands: int) -> Levels:
     starts_query = np.zeros(band.size, dtype=bool)
     starts_query[levels.query_group[:-1]] = True
     first = np.flatnonzero(starts_query | (np.diff(band, prepend=-1) != 0))
-    merged = _counted(
+    merged = replace(
         levels,
         group_start=np.append(levels.group_start[first], levels.row_of.size),
         group_level=band[first],
         query_group=np.searchsorted(first, levels.query_group),
     )
     return _standing_for(levels, merged)
-
-
-def _counted(levels: Levels, **parts: Any) -> Levels:
-    """Return levels with other parts, their pairs counted."""
-    made = replace(levels, **parts)
-    n_pairs, query_pair_weight = count_pairs(
-        made.group_start, made.query_group, made.edges, made.weight, made.roles
-    )
-    return replace(made, n_pairs=n_pairs, query_pair_weight=query_pair_weight)
 
 
 def _standing_for(levels: Levels, other: Levels) -> Levels:

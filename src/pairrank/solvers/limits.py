@@ -24,13 +24,6 @@ class LimitGraph(Protocol):
     edges: NDArray[np.int64]
 
 
-class NewtonSystem(Protocol):
-    """Newton's equations for the weights and the limits."""
-
-    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
-
-
 class RowSums(NamedTuple):
     """Sums over the rows at a point."""
 
@@ -365,7 +358,7 @@ class _Run(LimitRun):
         self._sums = self._rows.move(length, self._weights, self._limits)
 
     def _direction(
-        self, system: NewtonSystem, asked: FloatArray, target: float | None
+        self, system: Any, asked: FloatArray, target: float | None
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return Newton's step of weights, limits, forces and gaps.
 

@@ -132,7 +132,10 @@ class TronRun(Descent):
                 break
             product = hessian.matvec(direction) + extra * direction
             self.n_products += 1
-            alpha = rho / float(direction @ product)
+            curvature = float(direction @ product)
+            if curvature == 0.0:  # what is left of the gradient is rounding
+                break
+            alpha = rho / curvature
             new_square = step_step + 2 * alpha * step_direction + alpha**2 * direction_direction
             if new_square > radius**2 * (1 + 1e-10):
                 gap = radius**2 - step_step
