@@ -201,6 +201,11 @@ class BlockSums:
                 and 0.5 * factor * totals.gradient_error * self._absolute_share,
             )
 
+    @property
+    def about_rounding(self) -> FloatArray:
+        """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
+        return self.problem.prepared.catalog.rounding
+
     def sharpen(self) -> bool:
         """Let the sums of all blocks take a smaller error; False where they are least."""
         is_sharper = self.crossing is not None and self.crossing.sharpen()

@@ -64,8 +64,6 @@ _ROWS_PER_STARTING_ROW = 20
 _STARTING_ROWS_PER_FEATURE = 10
 _START_TOL, _START_STEPS = 1e-3, 300
 """A sample is solved at most this precisely, and in this many steps."""
-_ALONE_TOL, _ALONE_STEPS = 0.02, 50
-"""The rows of an approximate Hessian are solved this precisely: sampling moves the optimum more."""
 _LEAST_DRAWS = 1000
 
 
@@ -102,8 +100,8 @@ def minimize(
     - ``"bundle"`` is the cutting planes of Joachims and of Airola.
     - ``"sgd"`` takes stochastic steps on drawn pairs; the objective of every pair judges them.
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
-      where X is dense with at most 2,000 features, which starts from the sample's own solution;
-      else, for piecewise polynomials of many levels, that of bands of levels.
+      where X is dense with at most 2,000 features; else, for piecewise polynomials of many levels,
+      that of bands of levels.
       Where features are nearly as many as rows, so that weights may satisfy nearly every pair, TRON
       starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
@@ -134,8 +132,9 @@ def _choose(
         return _from_sampled_rows(problem, method, start, generator)
     if method.solver == "sgd":
         return PairObjective(problem), _by_drawn_pairs(problem, method), None
-    is_auto, model, line, related = method.solver == "auto", None, None, None
+    is_auto, model, line = method.solver == "auto", None, None
     if method.solver == "bundle" or not problem.loss.smooth:
+        related = None
         if is_auto and start is None:
             related = _start_of_planes(problem, method, generator)
         return PairObjective(problem), Bundle(), related
@@ -145,10 +144,7 @@ def _choose(
             return PairObjective(problem, model), _continued(problem, method, generator), None
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
-    if start is None and isinstance(model, SampledModel) and model.sample.n_rows < problem.n_rows:
-        alone = PairObjective(model.sample, model)
-        related = _solved(alone, Tron(), method, _ALONE_TOL, _ALONE_STEPS)
-    return PairObjective(problem, model), _solver(problem.loss, method, line), related
+    return PairObjective(problem, model), _solver(problem.loss, method, line), None
 
 
 def _from_sampled_rows(
@@ -170,14 +166,6 @@ def _from_sampled_rows(
             PairObjective(sample, own), is_whole=problem.is_whole, is_exact=is_exact
         )
     return PairObjective(problem, model), _solver(problem.loss, method, line), related
-
-
-def _solved(
-    objective: Objective, solver: Solver, method: Method, tol: float, steps: int
-) -> Solution:
-    """Return the solution of a related problem, at most this precise, in so many steps."""
-    few = replace(method, tol=max(method.tol, tol), max_iter=steps)
-    return descend(objective, solver, few, None, None, None)
 
 
 def descend(
@@ -294,7 +282,8 @@ def _start_of_planes(
         return None
     rows, drawn = draw_sample(problem.preferences, wanted, generator)
     sample = problem.changed(X=problem.features[rows], preferences=drawn, algorithm="auto")
-    return _solved(PairObjective(sample), Bundle(), method, 0.0, _START_STEPS)
+    few = replace(method, max_iter=_START_STEPS)
+    return descend(PairObjective(sample), Bundle(), few, None, None, None)
 
 
 def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | None:

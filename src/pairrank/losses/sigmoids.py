@@ -39,7 +39,8 @@ class Logistic(MarginLoss):
             return -special.log_expit(d)
         if order == 1:
             return -special.expit(-d)
-        return special.expit(d) * special.expit(-d)
+        below = np.exp(-np.abs(d))  # several times as fast as two sigmoids
+        return below / np.square(1.0 + below)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from scipy import linalg
 
 from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
+from pairrank.design import Design
 from pairrank.objective.normal_equations import dense
 from pairrank.objective.pair_hessian import PairHessian, takes_levels
 from pairrank.objective.pair_objective import (
@@ -65,7 +66,7 @@ class SampledModel(HessianModel):
         """Draw a sample four times as large, or use the Hessian of every pair."""
         if self._uses_every_pair or self.is_exact:
             return False
-        n_rows = 4 * self.sample.n_rows
+        n_rows = 4 * self._design.n_rows
         if n_rows > self.problem.n_rows // 2:
             self._uses_every_pair = True
         else:
@@ -77,7 +78,7 @@ class SampledModel(HessianModel):
         if self._uses_every_pair:
             return None
         if self._cached is None or not self._is_near(w):
-            matrix = self.problem.factor * self._products(self.sample.design.scores(w))
+            matrix = self.problem.factor * self._products(self._design.scores(w))
             matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
             try:
                 self._cached = w.copy(), SymmetricMatrix(matrix)
@@ -89,7 +90,7 @@ class SampledModel(HessianModel):
     def _is_near(self, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
         assert self._cached is not None
-        known, design = self._cached[0], self.sample.design
+        known, design = self._cached[0], self._design
         if self.is_exact or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
         cost = sampled_hessian_cost(design.n_rows, self.problem.n_rows, design.n_features)
@@ -103,13 +104,13 @@ class SampledModel(HessianModel):
         X = dense(problem.features[rows])
         with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
             X -= X.mean(axis=0)
-        self.sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=_ROUGH)
+        self._design = Design(X)
         self.is_exact, self._cached = drawn.n_pairs == problem.preferences.n_pairs, None
         if takes_levels(drawn):
             found = PairHessian(problem.loss, drawn, X)
             self._products, self.is_exact = found.at, self.is_exact and found.is_exact
         else:
-            self._products = functools.partial(_products, X, bind(problem.loss, drawn))
+            self._products = functools.partial(_products, X, bind(problem.loss, drawn, eps=_ROUGH))
 
 
 def _products(X: FloatArray, pair_sum: PairSum, scores: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ IntArray = NDArray[np.integer[Any]]
 _MOST_ROWS = 512
 """Scores of queries with more rows are binned."""
 _BANDS, _CELLS = 12, 240
-_ENTRIES = 1 << 18
+_ENTRIES = 1 << 16
 """Queries of a batch have at most so many pairs of rows together, unless it is one query."""
 
 

@@ -137,7 +137,7 @@ class PairObjective:
             zero = self._sums.at(w)
             unit = _ROUNDING * self.precision / (2.0 * float(np.finfo(np.float64).eps))
             unit = max(unit, float(np.finfo(self._sums.dtype).eps / np.finfo(np.float64).eps))
-            off = zero.score_norm * zero.rounding() * unit
+            off = zero.score_norm * self._sums.about_rounding * unit
             if ((np.abs(zero.gradient) <= off) & (off < np.inf)).all():
                 zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
             zero.gradient.flags.writeable = False

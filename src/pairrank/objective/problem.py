@@ -264,3 +264,10 @@ class RowSums:
     def rounding(self) -> FloatArray:
         """A bound on the rounding of X' v for v of norm 1, (n_features,)."""
         return self.design.rounding()
+
+    @property
+    def about_rounding(self) -> FloatArray:
+        """The same by every k-th row of X."""
+        if isinstance(self.design, KernelDesign):
+            return self.rounding
+        return np.sqrt(self.problem.stride) * self.problem.some_rows.rounding()
