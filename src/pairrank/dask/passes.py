@@ -132,12 +132,24 @@ class DaskPasses:
         facts = self._each("facts", tasks.facts_of, labels)
         for number, length in enumerate(self.partitions.X.lengths or ()):
             check_lengths(number, "y", facts[number].n_rows, "X", int(length))
+        self._refuse_unlabelled([number for number, one in enumerate(facts) if not one.n_rows])
         self._places = [number for number, one in enumerate(facts) if one.n_rows]
         if not self._places:
             raise NoPairsError("the collections have no rows: there is nothing to learn")
         self._labels = [labels[number] for number in self._places]
         self._facts: list[tasks.Facts] = [facts[number] for number in self._places]
         _check_kinds(self._places, self._facts)
+
+    def _refuse_unlabelled(self, places: list[int]) -> None:
+        """Raise a PairrankError if X has rows in one of these partitions, of which y has none."""
+        column = self.partitions.X
+        if column.lengths is not None or not places:
+            return
+        keys = [self._key("length", place) for place in places]
+        tasks_of = zip(keys, places, strict=True)
+        graph = {**column.graph, **{key: (len, column.keys[place]) for key, place in tasks_of}}
+        for place, length in zip(places, self._computed(graph, keys), strict=True):
+            check_lengths(place, "y", 0, "X", length)
 
     def _keep_blocks(self, n_bytes: float, *, last: bool = False) -> None:
         """Have the workers keep the blocks, if they should and the bytes fit."""

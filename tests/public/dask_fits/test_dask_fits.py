@@ -198,6 +198,15 @@ def test_features_that_are_not_finite_or_no_table_are_refused(client, rows):
         pairrank.dask.DaskRankSVM(client=client).fit(y, y)
 
 
+def test_rows_of_frames_without_labels_are_refused(client, rows):
+    X, cases = rows
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=cases["whole"][0])
+    frames = dd.from_pandas(frame, npartitions=4, sort=False)
+    labels = dd.concat([frames["y"].partitions[:3], frames["y"].partitions[3:].loc[-2:-1]])
+    with pytest.raises(PairrankError, match="partition 3 of y has 0 rows and that of X 750"):
+        pairrank.dask.DaskRankSVM(client=client).fit(frames[list("abcd")], labels)
+
+
 def test_more_partitions_than_queries_and_a_worker_without_data(client, rows):
     X, cases = rows
     y = cases["one_query"][0][:60]
