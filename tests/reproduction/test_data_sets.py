@@ -39,7 +39,13 @@ def test_every_record_is_complete():
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())
 
 
-@pytest.mark.parametrize("name", list_datasets())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "reuters21578"))
+        for name in list_datasets()
+    ],
+)
 def test_every_real_set_is_what_the_registry_states(data_home, name):
     data = load(name, data_home)
     assert data.X.shape == (data.record.n_rows, data.record.n_columns)
@@ -53,7 +59,9 @@ def test_every_real_set_is_what_the_registry_states(data_home, name):
     assert data.qid is None or data.qid.shape == data.y.shape
 
 
-@pytest.mark.parametrize("name", RATINGS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "ml-1m")) for name in RATINGS]
+)
 def test_every_ratings_table_is_what_the_registry_states(data_home, name):
     data, record = load_ratings(name, data_home), read_records("ratings")[name]
     n_ratings, *ends = RATINGS[name]
@@ -81,6 +89,7 @@ def test_parts_of_real_sets_have_their_shapes(data_home, name, options, shape, n
     assert (None if data.qid is None else len(set(data.qid.tolist()))) == n_queries
 
 
+@pytest.mark.slow
 def test_reuters_is_the_modapte_split(data_home):
     train = load("reuters21578", data_home)
     test = load("reuters21578", data_home, subset="test", topic="grain")
