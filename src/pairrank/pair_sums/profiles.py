@@ -198,10 +198,10 @@ def box_rule(profiles: tuple[Profile, ...], eps: float, rows: float = 1000.0) ->
     )
 
     def cost(rule: BoxRule) -> float:
-        """Return the approximate nanoseconds of a code."""
+        """Return the approximate nanoseconds of a code: three products of boxes, and its rows."""
         boxes = _SPREAD / rule.width + 1.0
         product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2
-        return 0.4 * product + rows * rule.degree
+        return 3.0 * product + rows * (rule.degree + 5)
 
     return min(
         (rule for rule in rules if max(error_bound(rule, each) for each in profiles) <= eps),
