@@ -9,9 +9,7 @@ from pairrank.compiled._jit import compiled
 # Places of the state, an int64 array.
 N_ROWS, N_TOKENS, N_RUNS = 0, 1, 2
 HAS_QID = 3  # -1 before the first row, then 0 or 1
-MIN_INDEX, MIN_INDEX_LINE, MAX_INDEX, MAX_INDEX_LINE = 4, 5, 6, 7
-BAD_LINE = 8  # the first line that is not valid; -1: none. The reader says why
-STATE_SIZE = 9
+BAD_LINE = 4  # the first line that is not valid; -1: none. The reader says why
 
 MAX_INDEX_ALLOWED = (1 << 31) - 2
 LABEL = -1
@@ -57,8 +55,8 @@ def split_block(text, numbers, ends, indices, rows, runs, state):
         is none), and the line.
     runs : ndarray of int64, shape (n_rows, 3)
         A run of rows of one qid: first row, start and end of the qid's text.
-    state : ndarray of int64, shape (STATE_SIZE,)
-        Counts and extreme indices of this block; HAS_QID is given, if earlier rows tell it.
+    state : ndarray of int64, shape (5,)
+        The counts of this block; HAS_QID is given, if earlier rows tell it.
     """
     row = token = n_runs = line = 0
     run_start = run_end = at = 0
@@ -113,16 +111,12 @@ def split_block(text, numbers, ends, indices, rows, runs, state):
             fine = at > start and digit == 10 and last < index <= MAX_INDEX_ALLOWED
             if not fine:
                 break
-            if last < 0 and index < state[MIN_INDEX]:
-                state[MIN_INDEX], state[MIN_INDEX_LINE] = index, line
             last = index
             at = _take_number(text, at + 1, numbers, ends, token)
             indices[token] = index
             token += 1
         if not fine:
             break
-        if last > state[MAX_INDEX]:
-            state[MAX_INDEX], state[MAX_INDEX_LINE] = last, line
         rows[row, 1] = at + 1 if text[at] == 35 else at
         while text[at] != 10:
             at += 1

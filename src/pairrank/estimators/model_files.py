@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from pairrank.estimators import RANKERS, ranker_named
 from pairrank.estimators.sgd import SGD
@@ -38,41 +39,35 @@ _SETTINGS: dict[str, type[Any]] = {"kernel": Kernel, "sgd": SGD}
 _MOST_FEATURES = 2**31 - 1
 
 
-class _ArraySpec(NamedTuple):
-    """The dtype and shape that an array of a model file must have."""
-
-    kinds: str
-    shape: str
-    """One letter per dimension, equal letters for equal sizes, "t" for optional targets."""
-    finite: bool = True
-
-
 _ARRAYS = {
-    "kernel_projection": _ArraySpec("f", "bw"),
-    "kernel_eigenvalues": _ArraySpec("f", "w"),
-    "kernel_landmarks": _ArraySpec("f", "bp"),
-    "kernel_landmarks_data": _ArraySpec("f", "e"),
-    "kernel_landmarks_indices": _ArraySpec("i", "e"),
-    "kernel_landmarks_indptr": _ArraySpec("i", "s"),
-    "coef_": _ArraySpec("f", "tw"),
-    "coef_cov_": _ArraySpec("f", "ww"),
-    "standard_errors_": _ArraySpec("f", "w", finite=False),
-    "flat_directions_": _ArraySpec("f", "kw"),
-    "feature_importances_": _ArraySpec("f", "p"),
-    "feature_names_in_": _ArraySpec("U", "p"),
-    "feature_mean_": _ArraySpec("f", "p"),
-    "feature_scale_": _ArraySpec("f", "p"),
-    "parameters_": _ArraySpec("f", "n"),
-    "limits_": _ArraySpec("f", "g2", finite=False),
-    "limit_labels_": _ArraySpec("biufU", "g"),
-    "limit_qid_": _ArraySpec("biufU", "g"),
-    "rankings_features": _ArraySpec("i", "r"),
-    "rankings_thresholds": _ArraySpec("f", "r", finite=False),
-    "rankings_missing": _ArraySpec("f", "r"),
-    "rankings_alphas": _ArraySpec("f", "r"),
+    "kernel_projection": ("f", "bw"),
+    "kernel_eigenvalues": ("f", "w"),
+    "kernel_landmarks": ("fi", "bp"),
+    "kernel_landmarks_data": ("f", "e"),
+    "kernel_landmarks_indices": ("i", "e"),
+    "kernel_landmarks_indptr": ("i", "s"),
+    "coef_": ("f", "tw"),
+    "coef_cov_": ("f", "ww"),
+    "standard_errors_": ("f", "w"),
+    "flat_directions_": ("f", "kw"),
+    "feature_importances_": ("f", "p"),
+    "feature_names_in_": ("U", "p"),
+    "feature_mean_": ("f", "p"),
+    "feature_scale_": ("f", "p"),
+    "parameters_": ("f", "n"),
+    "limits_": ("f", "g2"),
+    "limit_labels_": ("biufU", "g"),
+    "limit_qid_": ("biufU", "g"),
+    "rankings_features": ("i", "r"),
+    "rankings_thresholds": ("f", "r"),
+    "rankings_missing": ("f", "r"),
+    "rankings_alphas": ("f", "r"),
 }
-"""p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a
-network, b: landmarks, e: their stored values, s: b + 1, r: rounds. Checked in this order."""
+"""The dtypes and the shape of each array: a letter per dimension, equal letters for equal sizes.
+p: features, w: weights, t: targets, if there are several, g: groups of rows of one label, k: flat
+directions, n: numbers of a network, b: landmarks, e: their stored values, s: b + 1, r: rounds."""
+
+_MAY_BE_INFINITE = ("standard_errors_", "limits_", "rankings_thresholds")
 
 
 class SavedRanker(NamedTuple):
@@ -111,8 +106,11 @@ def record_of(estimator: Any) -> ModelRecord:
     """Return what a model file holds of a fitted ranker; raises as `save_model`."""
     from sklearn.utils.validation import check_is_fitted
 
-    name, params = unfitted_of(estimator)
+    name = type(estimator).__name__
+    if name not in RANKERS:
+        raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(RANKERS)}")
     check_is_fitted(estimator)
+    params = {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
     given = {key: getattr(estimator, key) for key in _ARRAYS if hasattr(estimator, key)}
     if hasattr(estimator, _KERNEL):
@@ -123,16 +121,8 @@ def record_of(estimator: Any) -> ModelRecord:
         given |= {_RANKINGS + key: array for key, array in parts.items()}
     arrays = {key: _stored(array) for key, array in given.items()}
     for key, array in arrays.items():
-        _check_finite(key, array, _ARRAYS[key])
+        _check_finite(key, array)
     return ModelRecord(name, params, arrays, info)
-
-
-def unfitted_of(estimator: Any) -> tuple[str, dict[str, Any]]:
-    """Return the name of a ranker's class, and its parameters as JSON values."""
-    name = type(estimator).__name__
-    if name not in RANKERS:
-        raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(RANKERS)}")
-    return name, {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -163,46 +153,36 @@ def read_ranker(path: str | os.PathLike[str]) -> SavedRanker:
 
 def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
     """Return the ranker of a record; `path` is for messages. Raises as `load_model`."""
-    estimator = unfitted_from(record.estimator, record.params, path)
-    columns, zero_based = record.info.get(COLUMNS, {}), record.info.get(_ZERO_BASED)
+    if record.estimator == CLASSIFIER:
+        raise FileFormatError(
+            f"{path}: the file holds a classifier; use pairrank.PairwiseClassifier.load; its "
+            "`ranker_` is a ranker"
+        )
+    if record.estimator not in RANKERS:
+        raise FileFormatError(
+            f"{path}: the model is a {record.estimator}, which this version of pairrank does not "
+            "know; install a newer one"
+        )
+    info = dict(record.info)
+    columns, zero_based = info.pop(COLUMNS, {}), info.pop(_ZERO_BASED, None)
     try:
-        known = isinstance(columns, dict) and all(isinstance(it, str) for it in columns.values())
-        if not (known and isinstance(zero_based, bool | None)):
-            raise PairrankError("its columns are of a wrong type")
-        _restore(estimator, record)
-    except PairrankError as error:
+        if not isinstance(columns, dict) or not all(isinstance(it, str) for it in columns.values()):
+            raise ValueError("its columns are of a wrong type")
+        params = {key: _unpacked(each) for key, each in record.params.items()}
+        estimator = ranker_named(record.estimator)(**params)
+        if hasattr(estimator, "graph"):
+            as_graph(estimator.graph)
+        estimator._check_parameters()
+        _restore(estimator, info, record.arrays)
+    except (TypeError, ValueError, LookupError, OverflowError, AttributeError) as error:
         raise FileFormatError(
             f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
         ) from None
     return SavedRanker(estimator, columns, zero_based)
 
 
-def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
-    """Return a new ranker of a class and parameters as `unfitted_of` gave them."""
-    if name not in RANKERS:
-        if name == CLASSIFIER:
-            raise FileFormatError(
-                f"{path}: the file holds a classifier; use pairrank.PairwiseClassifier.load; its "
-                "`ranker_` is a ranker"
-            )
-        raise FileFormatError(
-            f"{path}: the model is a {name}, which this version of pairrank does not "
-            "know; install a newer one"
-        )
-    ranker = ranker_named(name)
-    try:
-        estimator = ranker(**{key: _unpacked(each) for key, each in params.items()})
-        if hasattr(estimator, "graph"):
-            as_graph(estimator.graph)
-        estimator._check_parameters()
-    except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
-        raise FileFormatError(f"{path}: the model's parameters do not fit: {error}") from None
-    return estimator
-
-
-def _restore(estimator: Any, record: ModelRecord) -> None:
-    """Set the fitted attributes; raise a PairrankError if they are inconsistent."""
-    info = record.info
+def _restore(estimator: Any, info: dict[str, Any], stored: Mapping[str, Any]) -> None:
+    """Set the fitted attributes; raise an error if they are inconsistent."""
     for key in _INFO.keys() & info.keys():
         if not _has_type(info[key], _INFO[key]):
             raise PairrankError(f"{key} is {str(info[key])[:40]!r}, of a wrong type")
@@ -213,17 +193,16 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     if (_KERNEL in info) != estimator._maps_features:
         raise PairrankError("the features of its kernel are missing, or not asked for")
     sizes = {"p": n_features, "2": 2} | ({} if _KERNEL in info else {"w": n_features})
-    arrays = {key: record.arrays[key] for key in _ARRAYS if key in record.arrays}
+    arrays = {key: stored[key] for key in _ARRAYS if key in stored}
     for key, array in arrays.items():
-        is_number = key == "kernel_landmarks" and array.ndim == 1
-        _check_array(key, array, _ArraySpec("i", "b") if is_number else _ARRAYS[key], sizes)
+        _check_array(key, array, sizes)
         if not key.startswith((_KERNEL, _RANKINGS)):
             is_names = key == "feature_names_in_"
             setattr(estimator, key, array.astype(object) if is_names else array)
     if _KERNEL in info:
-        _restore_kernel(estimator, info[_KERNEL], _parts(arrays, _KERNEL), sizes)
+        _restore_kernel(estimator, info[_KERNEL], _parts(arrays, _KERNEL))
     if estimator._learnt == _RANKINGS:
-        _restore_rankings(estimator, _parts(arrays, _RANKINGS), n_features)
+        _restore_rankings(estimator, _parts(arrays, _RANKINGS))
     elif not hasattr(estimator, estimator._learnt):
         raise PairrankError(f"{estimator._learnt} is missing")
 
@@ -242,68 +221,52 @@ def _has_type(value: Any, kind: type) -> bool:
     return isinstance(value, kind) or (kind is float and _has_type(value, int))
 
 
-def _check_array(
-    key: str, array: np.ndarray[Any, Any], form: _ArraySpec, sizes: dict[str, int]
-) -> None:
-    """Raise a PairrankError if an array does not fit its specification; record new sizes."""
-    letters = form.shape[1:] if form.shape[0] == "t" and array.ndim == 1 else form.shape
-    fits = array.dtype.kind in form.kinds and array.ndim == len(letters)
+def _check_array(key: str, array: np.ndarray[Any, Any], sizes: dict[str, int]) -> None:
+    """Raise a PairrankError if an array does not fit `_ARRAYS`; record new sizes."""
+    kinds, letters = _ARRAYS[key]
+    is_flat = array.ndim == 1 and (letters[0] == "t" or array.dtype.kind == "i")
+    letters = letters.strip("tp") if is_flat and len(letters) == 2 else letters
+    fits = array.dtype.kind in kinds and array.ndim == len(letters)
     if not fits or any(
         sizes.setdefault(letter, size) != size
         for letter, size in zip(letters, array.shape, strict=True)
     ):
         raise PairrankError(f"{key} is {array.dtype} of shape {array.shape}, which does not fit")
-    _check_finite(key, array, form)
+    _check_finite(key, array)
 
 
-def _check_finite(key: str, array: np.ndarray[Any, Any], form: _ArraySpec) -> None:
+def _check_finite(key: str, array: np.ndarray[Any, Any]) -> None:
     if array.dtype.kind == "f":
-        bad = ~np.isfinite(array) if form.finite else np.isnan(array)
+        bad = np.isnan(array) if key in _MAY_BE_INFINITE else ~np.isfinite(array)
         if bad.any():
             raise PairrankError(f"{key} holds {array[bad][0]}, which a model file cannot hold")
 
 
-def _restore_kernel(
-    estimator: Any, params: Any, arrays: dict[str, Any], sizes: dict[str, int]
-) -> None:
+def _restore_kernel(estimator: Any, params: Any, arrays: dict[str, Any]) -> None:
     """Set the fitted kernel after a check of its parameters and indices."""
-    n_features = sizes["p"]
-    if not isinstance(params, dict) or isinstance(params.get("gamma"), str):
-        raise PairrankError("the parameters of its kernel are missing or of a wrong type")
-    if not (_has_type(params.get("n_features"), int) and params["n_features"] == n_features):
-        raise PairrankError("its kernel is of another number of features")
-    landmarks = arrays.get("landmarks")
-    if landmarks is not None and landmarks.ndim == 1 and not _in_range(landmarks, n_features):
-        raise PairrankError("a landmark is no training row")
-    if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
-        start = arrays["landmarks_indptr"]
-        ends = start.size >= 2 and start[0] == 0 and start[-1] == sizes["e"]
-        if not ends or sizes.get("b") != start.size - 1 or (np.diff(start) < 0).any():
-            raise PairrankError("the rows of its landmarks do not follow one another")
-        if not _in_range(arrays["landmarks_indices"], n_features):
-            raise PairrankError("a landmark has a feature that is out of range")
-    try:
-        estimator.kernel_ = Kernel.from_arrays(params, arrays)
-    except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise PairrankError(f"the kernel's features do not fit: {error}") from None
+    if isinstance(params["gamma"], str) or params["n_features"] != estimator.n_features_in_:
+        raise PairrankError("its kernel is of another number of features, or of a wrong type")
+    estimator.kernel_ = Kernel.from_arrays(params, arrays)
+    landmarks: Any = estimator.kernel_.landmarks_
+    if sparse.issparse(landmarks):
+        landmarks.check_format(full_check=True)
+    elif estimator.kernel_.is_precomputed:
+        _check_range("landmarks", landmarks, params["n_features"])
 
 
-def _restore_rankings(estimator: Any, arrays: dict[str, Any], n_features: int) -> None:
+def _restore_rankings(estimator: Any, arrays: dict[str, Any]) -> None:
     """Set the weak rankings after a check of their features and thresholds."""
     from pairrank.rank_boost.rankings import Rankings
 
-    if missing := [name for name in Rankings._fields if name not in arrays]:
-        raise PairrankError(f"the {missing[0]} of its weak rankings are missing")
-    rankings = Rankings(**arrays)
-    if not _in_range(rankings.features, n_features):
-        raise PairrankError("a weak ranking has a feature that is out of range")
-    if (rankings.thresholds == np.inf).any():
+    estimator.rankings_ = Rankings(**arrays)
+    _check_range("features of its rankings", arrays["features"], estimator.n_features_in_)
+    if (estimator.rankings_.thresholds == np.inf).any():
         raise PairrankError("a threshold of its weak rankings is infinite")
-    estimator.rankings_ = rankings
 
 
-def _in_range(indices: np.ndarray[Any, Any], size: int) -> bool:
-    return not indices.size or bool(0 <= indices.min() <= indices.max() < size)
+def _check_range(what: str, indices: np.ndarray[Any, Any], size: int) -> None:
+    if indices.size and not 0 <= indices.min() <= indices.max() < size:
+        raise PairrankError(f"the {what} are out of range")
 
 
 def _stored(values: Any) -> np.ndarray[Any, Any]:

@@ -5,33 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io.rows import (
-    is_finite,
-    is_word,
-    listed,
-    may_be_rounded,
-    names_of,
-    refuse_merged_labels,
-)
+from pairrank.io.rows import is_word, names_of, refuse_merged_labels
 
-_MAGIC = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
 REMEDY = "impute a value, drop the row, or drop the column"
-
-
-class Wanted(NamedTuple):
-    """The columns to read of a table with the columns `header`."""
-
-    header: Sequence[str]
-    numbers: Sequence[str]
-    texts: Sequence[str]
-    """Labels and identifiers, which may be text or numbers."""
-    has_header: bool = True
-    """Whether the first row of CSV names the columns."""
 
 
 class Table:
@@ -53,16 +35,6 @@ class Table:
         self.place = place
         self._explain = explain
 
-    def check_numbers(self, columns: Sequence[str], role: str) -> None:
-        """Raise a FileFormatError that names all columns other than numbers and booleans."""
-        types = [(column, self.columns[column].type) for column in columns]
-        wrong = [column for column, kind in types if not is_numeric(kind)]
-        if wrong:
-            raise FileFormatError(
-                f"{self.name}: {role} must be numbers, but these columns are not: {listed(wrong)}; "
-                "name other columns, or turn them into numbers"
-            )
-
     def refuse(self, bad: np.ndarray[Any, Any], what: Callable[[int], str]) -> None:
         """Raise a FileFormatError that names the first bad row, if there is one."""
         if bad.any():
@@ -72,6 +44,11 @@ class Table:
     def numbers(self, column: str) -> np.ndarray[Any, Any]:
         """Return a column of finite numbers as float64."""
         cells = self.columns[column]
+        if not is_numeric(cells.type):
+            raise FileFormatError(
+                f"{self.name}: column {column!r} must hold numbers, but holds {cells.type}; name "
+                "another column, or turn it into numbers"
+            )
         self._refuse_empty(column, cells.is_null())
         values: np.ndarray[Any, Any] = cells.cast("float64", safe=False).to_numpy()
         if not np.isfinite(values).all():
@@ -92,28 +69,21 @@ class Table:
             try:
                 labels = cells.cast("float64").to_numpy()
             except ValueError:
-                return self._named_or_python_labels(cells.to_pylist())
-            self._refuse_labels(~np.isfinite(labels), cells, "not a finite number")
-        large = may_be_rounded(labels)
-        if large.size:
-            texts = map(str, cells.take(large).to_pylist())
-            refuse_merged_labels(zip(large.tolist(), texts, strict=True), self.place)
+                texts = cells.to_pylist()
+                words = np.array([is_word(text) for text in texts])
+                wanted = "a name" if words[0] else "a finite number"
+                self._refuse_labels(words != words[0], cells, wanted)
+                self._refuse_labels(~words, cells, wanted)
+                return names_of(self.name, "label", texts)
+            self._refuse_labels(~np.isfinite(labels), cells, "a finite number")
+        refuse_merged_labels(labels, lambda row: str(cells[row].as_py()), self.place)
         return labels
 
-    def _named_or_python_labels(self, texts: list[str]) -> np.ndarray[Any, Any]:
-        """Return labels that are names, or numbers that pyarrow does not read but Python does."""
-        words = np.array([is_word(text) for text in texts])
-        if words[0]:
-            self._refuse_labels(~words, texts, "not a name")
-            return names_of(self.name, "label", texts)
-        self._refuse_labels(~np.array(list(map(is_finite, texts))), texts, "not a finite number")
-        return np.array(list(map(float, texts)))
-
-    def _refuse_labels(self, bad: np.ndarray[Any, Any], texts: Any, what: str) -> None:
+    def _refuse_labels(self, bad: np.ndarray[Any, Any], cells: Any, wanted: str) -> None:
         self.refuse(
             bad,
             lambda row: (
-                f"the label {str(texts[row])!r} is {what}, the others are; use numbers for all "
+                f"the label {cells[row].as_py()!r} is not {wanted}; use finite numbers for all "
                 "rows, or names for all"
             ),
         )
@@ -142,7 +112,7 @@ class Table:
         return names[codes]
 
     def texts(self, column: str) -> Any:
-        """Return a column as a chunked pyarrow array of strings, none of them blank."""
+        """Return a column as a chunked pyarrow array of strings, trimmed, none of them empty."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -152,7 +122,8 @@ class Table:
         self._refuse_empty(column, cells.is_null())
         if not pa.types.is_string(cells.type):
             cells = pa.chunked_array([pa.array(map(str, cells.to_pylist()), pa.string())])
-        self._refuse_empty(column, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(cells)), 0))
+        cells = pc.utf8_trim_whitespace(cells)
+        self._refuse_empty(column, pc.equal(cells, ""))
         return cells
 
     def _refuse_empty(self, column: str, empty: Any) -> None:
@@ -170,11 +141,6 @@ def is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def is_parquet(data: bytes) -> bool:
-    """Whether bytes start as a Parquet file does."""
-    return data.startswith(_MAGIC)
-
-
 class ParquetColumns:
     """Columns of Parquet data, which `schema` describes."""
 
@@ -183,7 +149,7 @@ class ParquetColumns:
     damage = "the Parquet file is damaged"
 
     @property
-    def first(self) -> list[str]:
+    def header(self) -> list[str]:
         """The names of the columns."""
         return list(self.schema.names)
 
@@ -219,7 +185,7 @@ class ParquetData(ParquetColumns):
     def __init__(self, data: bytes, name: str) -> None:
         import pyarrow.parquet as pq
 
-        if not (data.startswith(_MAGIC) and data.endswith(_MAGIC)):
+        if not (data.startswith(PARQUET_MAGIC) and data.endswith(PARQUET_MAGIC)):
             raise FileFormatError(
                 f"{name} is not a Parquet file, or is cut: it must start and end with PAR1"
             )
@@ -228,11 +194,11 @@ class ParquetData(ParquetColumns):
         with self.undamaged():
             self.schema = pq.read_schema(io.BytesIO(data))
 
-    def table(self, wanted: Wanted) -> Table:
-        """Return the columns that are wanted, of the file's own types."""
+    def table(self, numbers: Sequence[str], texts: Sequence[str]) -> Table:
+        """Return some columns, of the file's own types."""
         import pyarrow.parquet as pq
 
-        columns = list(dict.fromkeys([*wanted.texts, *wanted.numbers]))
+        columns = list(dict.fromkeys([*texts, *numbers]))
         with self.undamaged():
             found = pq.read_table(io.BytesIO(self.data), columns=columns)
         return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")

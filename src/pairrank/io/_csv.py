@@ -7,20 +7,18 @@ import csv
 import io
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import REMEDY, Table, Wanted
+from pairrank.io._arrow import REMEDY, Table
 from pairrank.io._streams import ReadingCallback, open_source, position_in
-from pairrank.io.rows import is_finite, is_word, listed, number
+from pairrank.io.rows import is_finite, is_word, number
 
 _PART_BYTES = 4 << 20
 """Text that is parsed together."""
 _ROWS_SEEN = 100
 """The rows that show which columns hold text."""
-_ROWS_TOLD = 10_000
-"""After a bad cell so many rows are searched for other columns with such cells."""
 
 
 class CsvText:
@@ -29,9 +27,9 @@ class CsvText:
     pyarrow does not report lines: if it refuses the text, or a value is not finite, the text is
     read again row by row to find the line.
 
-    `source` is the text, or a path that is opened for each reading. `first` has the cells of the
-    first row, none if there is none; `first_line` is the line where it ends. `callback` is called
-    while pyarrow reads.
+    `source` is the text, or a path that is opened for each reading. `header` has the trimmed cells
+    of the first row, none if there is none; `first_line` is the line where it ends. `callback` is
+    called while pyarrow reads.
     """
 
     def __init__(
@@ -42,28 +40,31 @@ class CsvText:
     ) -> None:
         self.name, self.callback = name, callback
         self._source = source
-        self.first_line, self.first = next(self._rows(), (0, []))
+        self.first_line, first = next(self._lines(), (0, []))
+        self.header = [cell.strip() for cell in first]
+        self._n_skipped = 1
 
-    def table(self, wanted: Wanted) -> Table:
+    def name_columns(self, names: Sequence[str]) -> None:
+        """Give the columns of text without a header their names."""
+        self.header, self._n_skipped = list(names), 0
+
+    def table(self, numbers: Sequence[str], texts: Sequence[str]) -> Table:
         """Return all rows; see `parts`."""
         import pyarrow as pa
 
-        parts = [part.columns for part in self.parts(wanted)]
+        parts = [part.columns for part in self.parts(numbers, texts)]
         if not parts:
-            columns = (*wanted.numbers, *wanted.texts)
-            parts = [pa.table({column: pa.array([]) for column in columns})]
-        return self._table(pa.concat_tables(parts), 0, wanted)
+            parts = [pa.table({column: pa.array([]) for column in (*numbers, *texts)})]
+        return self._table(pa.concat_tables(parts), 0, numbers)
 
-    def parts(self, wanted: Wanted) -> Iterator[Table]:
+    def parts(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Table]:
         """Yield the rows in parts, with numbers as float64 and texts as strings."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        skip = wanted.has_header
-        if next(self._rows(skip=skip), None) is None:
+        if next(self._rows(), None) is None:
             return
-        kinds = dict.fromkeys(wanted.numbers, pa.float64())
-        kinds |= dict.fromkeys(wanted.texts, pa.string())
+        kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
         n_rows = 0
         try:
             with self._opened() as stream:
@@ -71,8 +72,8 @@ class CsvText:
                 batches = arrow_csv.open_csv(
                     watched,
                     arrow_csv.ReadOptions(
-                        column_names=list(wanted.header),
-                        skip_rows=self.first_line if skip else 0,
+                        column_names=self.header,
+                        skip_rows=self.first_line * self._n_skipped,
                         block_size=_PART_BYTES,
                     ),
                     arrow_csv.ParseOptions(newlines_in_values=True),
@@ -81,49 +82,47 @@ class CsvText:
                     ),
                 )
                 for batch in batches:
-                    yield self._table(pa.Table.from_batches([batch]), n_rows, wanted)
+                    yield self._table(pa.Table.from_batches([batch]), n_rows, numbers)
                     n_rows += batch.num_rows
             if watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
-                self._explain(wanted)
+                self._explain(numbers, 0)
         except pa.ArrowInvalid as error:
-            self._explain(wanted, n_rows)
+            self._explain(numbers, n_rows)
             raise FileFormatError(f"{self.name}: {error}; correct the file") from error
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns whose first cells are more words than numbers.
-
-        The first row names the columns.
-        """
+        """Return the columns whose first cells are more words than numbers."""
         surplus = dict.fromkeys(columns, 0)
-        for _, cells in itertools.islice(self._rows(skip=True), _ROWS_SEEN):
-            for column, cell in zip(self.first, cells, strict=False):
+        for _, cells in itertools.islice(self._rows(), _ROWS_SEEN):
+            for column, cell in zip(self.header, cells, strict=False):
                 if column in surplus:
                     surplus[column] += is_word(cell) - (number(cell) is not None)
         return [column for column in columns if surplus[column] > 0]
 
-    def _table(self, columns: Any, n_before: int, wanted: Wanted) -> Table:
+    def _table(self, columns: Any, n_before: int, numbers: Sequence[str]) -> Table:
         """Return rows of which `n_before` others come first."""
 
         def place(row: int) -> str:
-            rows = self._rows(skip=wanted.has_header)
-            line, _ = next(itertools.islice(rows, n_before + row, None))
+            line, _ = next(itertools.islice(self._rows(), n_before + row, None))
             return f"{self.name}, line {line}"
 
-        return Table(self.name, columns, place, lambda: self._explain(wanted, n_before))
+        return Table(self.name, columns, place, lambda: self._explain(numbers, n_before))
 
     def _opened(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         if isinstance(self._source, bytes):
             return contextlib.nullcontext(io.BytesIO(self._source))
         return open_source(self._source)
 
-    def _rows(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """Yield the line where each row ends, and its cells; with `skip` not the first one."""
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line where each row below the header ends, and its cells."""
+        return itertools.islice(self._lines(), self._n_skipped, None)
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
         with self._opened() as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             reader = csv.reader(text, strict=True)
             try:
-                rows = ((reader.line_num, cells) for cells in reader if cells)
-                yield from itertools.islice(rows, int(skip), None)
+                yield from ((reader.line_num, cells) for cells in reader if cells)
             except UnicodeDecodeError as error:
                 raise FileFormatError(
                     f"{self.name} is not UTF-8 text ({error.reason}); save it as UTF-8"
@@ -135,45 +134,24 @@ class CsvText:
             finally:
                 text.detach()
 
-    def _explain(self, wanted: Wanted, first: int = 0) -> None:
+    def _explain(self, numbers: Sequence[str], first: int) -> None:
         """Raise the error for the first row of another length, or with a bad number.
 
         The rows before number `first` are known to be valid.
         """
-        header = wanted.header
-        places = {column: header.index(column) for column in wanted.numbers}
-        rows = itertools.islice(self._rows(skip=wanted.has_header), first, None)
-        for count, (line, cells) in enumerate(rows, first):
+        places = {column: self.header.index(column) for column in numbers}
+        for line, cells in itertools.islice(self._rows(), first, None):
             where = f"{self.name}, line {line}"
-            if len(cells) != len(header):
+            if len(cells) != len(self.header):
                 raise FileFormatError(
-                    f"{where}: {len(cells)} cells, {len(header)} are expected; correct the line"
+                    f"{where}: {len(cells)} cells, {len(self.header)} are expected; correct the "
+                    "line"
                 )
-            bad = {column: cells[at] for column, at in places.items() if not is_finite(cells[at])}
-            if not bad:
-                continue
-            column, cell = next(iter(bad.items()))
-            words = [one for one, text in bad.items() if is_word(text)]
-            if count == 0 and 1 < len(bad) == len(words):
-                raise FileFormatError(
-                    f"{where}: the columns {listed(words)} hold text ({cell!r}), not "
-                    "numbers; drop or encode them"
-                )
-            what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
-            after = itertools.chain([(line, cells)], itertools.islice(rows, _ROWS_TOLD))
-            others = _not_finite(after, places) - {column}
-            more = [name for name in header if name in others]
-            also = f" (the columns {listed(more)} have such cells too)" if more else ""
-            raise FileFormatError(f"{where}: column {column!r}: {what}{also}; {REMEDY}")
-
-
-def _not_finite(rows: Iterable[tuple[int, list[str]]], places: Mapping[str, int]) -> set[str]:
-    """Return the columns with a cell that is not a finite number; O(cells)."""
-    found: set[str] = set()
-    for _, cells in rows:
-        left = ((column, at) for column, at in places.items() if column not in found)
-        found |= {column for column, at in left if at < len(cells) and not is_finite(cells[at])}
-    return found
+            for column, at in places.items():
+                cell = cells[at]
+                if not is_finite(cell):
+                    what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
+                    raise FileFormatError(f"{where}: column {column!r}: {what}; {REMEDY}")
 
 
 class _Watched(io.RawIOBase):

@@ -204,6 +204,11 @@ def name_of(source: Any) -> str:
     return str(getattr(source, "name", "the file object"))
 
 
+def is_file(source: Any) -> bool:
+    """Whether a source is a file on a disk, which can be read twice."""
+    return isinstance(source, str | os.PathLike) and os.path.isfile(source)
+
+
 @contextlib.contextmanager
 def open_source(source: Any) -> Iterator[IO[bytes]]:
     """Open a path, "-" (standard input) or a binary file object for reading, decompressed.

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import Table, Wanted
+from pairrank.io._arrow import Table
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import reads
 from pairrank.io.rows import is_word, listed
-from pairrank.io.tables import content_of
+from pairrank.io.tables import check_header, content_of
 from pairrank.preferences import Pairs
 
 _NUMBERS = ("i", "j", "weight", "magnitude")
@@ -55,67 +55,38 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     >>> pairs, pairs.i, pairs.weight
     (Pairs(n_pairs=2, n_rows=4), array([2, 0], dtype=int32), array([1. , 0.5]))
     """
-    table, header = _read_table(source)
-    name = table.name
-    if len(table) == 0:
-        raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
-    numbers = [column for column in header if column in _NUMBERS]
-    table.check_numbers(numbers, "pairs")
-    columns = {column: table.numbers(column) for column in numbers}
-    _refuse_faults(columns, table, n_rows)
-    i, j = (columns[side].astype(np.int32) for side in ("i", "j"))
-    groups = table.identifiers("group") if "group" in header else None
-    return Pairs(
-        i, j, columns.get("weight"), columns.get("magnitude"), groups=groups, n_rows=n_rows
-    )
-
-
-def _read_table(source: Any) -> tuple[Table, list[str]]:
-    """Return the table of a file, and its columns."""
     content = content_of(source)
-    name, header, has_header = content.name, content.first, True
-    if isinstance(content, CsvText):
-        header = [cell.strip() for cell in content.first]
-        has_header = bool(header) and is_word(header[0])
-        if header and not has_header and not 2 <= len(header) <= len(_NUMBERS):
+    header, name = content.header, content.name
+    if isinstance(content, CsvText) and header and not is_word(header[0]):
+        if not 2 <= len(header) <= len(_NUMBERS):
             raise FileFormatError(
                 f"{name}, line {content.first_line}: {len(header)} cells, a pair is {_A_LINE}; "
                 "correct the line"
             )
-    if not has_header:
-        header = list(_NUMBERS[: len(header)])
-    elif not {"i", "j"} <= set(header) <= set(_COLUMNS) or len(set(header)) < len(header):
+        content.name_columns(_NUMBERS[: len(header)])
+        header = content.header
+    if not {"i", "j"} <= set(header) <= set(_COLUMNS) or len(set(header)) < len(header):
         raise FileFormatError(
-            f"{name}: the columns are {listed(header)}; pairs have i, j and, if any, "
+            f"{name}: the columns are {listed(header) or 'none'}; pairs have i, j and, if any, "
             "weight, magnitude and group, and no other"
         )
     numbers = [column for column in header if column in _NUMBERS]
-    texts = [column for column in header if column not in _NUMBERS]
-    return content.table(Wanted(header, numbers, texts, has_header)), header
-
-
-def _refuse_faults(
-    columns: dict[str, np.ndarray[Any, Any]], table: Table, n_rows: int | None
-) -> None:
-    """Refuse the first pair that is not valid; O(n_pairs)."""
+    table = content.table(numbers, [column for column in header if column not in _NUMBERS])
+    if len(table) == 0:
+        raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
+    columns = {column: table.numbers(column) for column in numbers if column != "weight"}
     stop = _MOST_ROWS if n_rows is None else n_rows
     rows = f"which is not a row: {f'rows go from 0 to {stop - 1}' if stop else 'n_rows is 0'}"
-    i, j, weight = columns["i"], columns["j"], columns.get("weight", np.empty(0))
-    checks = [
-        (~_is_row(i, stop), i, f"i is {{:.15g}}, {rows}"),
-        (~_is_row(j, stop), j, f"j is {{:.15g}}, {rows}"),
-        (i == j, i, "row {:.15g} is compared with itself"),
-        (weight < 0, weight, "the weight {:g} is negative"),
-    ]
-    found = [(int(bad.argmax()), values, what) for bad, values, what in checks if bad.any()]
-    if found:
-        at, values, what = min(found, key=lambda fault: fault[0])
-        what = what.format(values[at])
-        raise FileFormatError(f"{table.place(at)}: {what}; {_REMEDY}")
-
-
-def _is_row(values: np.ndarray[Any, Any], stop: int) -> np.ndarray[Any, Any]:
-    return (values >= 0) & (values < stop) & (np.floor(values) == values)
+    for side in ("i", "j"):
+        values = columns[side]
+        wrong = (values < 0) | (values >= stop) | (np.floor(values) != values)
+        first = f"{side} is {values[int(wrong.argmax())]:.15g}, {rows}; {_REMEDY}"
+        table.refuse(wrong, lambda row, first=first: first)  # type: ignore[misc]
+    i, j = (columns[side].astype(np.int32) for side in ("i", "j"))
+    table.refuse(i == j, lambda row: f"row {i[row]} is compared with itself; {_REMEDY}")
+    weight = _weights(table, "weight") if "weight" in header else None
+    groups = table.identifiers("group") if "group" in header else None
+    return Pairs(i, j, weight, columns.get("magnitude"), groups=groups, n_rows=n_rows)
 
 
 _TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
@@ -197,16 +168,13 @@ def read_votes(
     import pyarrow.compute as pc
 
     content = content_of(source)
-    name = content.name
-    header = [cell.strip() for cell in content.first]
     texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
     numbers = [*covariates, *([] if weight is None else [weight])]
-    _check_columns(name, header, [*texts, *numbers])
-    table = content.table(Wanted(header, numbers, texts))
+    check_header(content.name, content.header, [*texts, *numbers])
+    table = content.table(numbers, texts)
     if len(table) == 0:
-        raise FileFormatError(f"{name}: no comparisons below the header")
-    table.check_numbers(numbers, "weights and covariates")
-    winners, losers = _names(table, winner), _names(table, loser)
+        raise FileFormatError(f"{content.name}: no comparisons below the header")
+    winners, losers = table.texts(winner), table.texts(loser)
     same = pc.equal(winners, losers).to_numpy()
     table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
     return Votes(
@@ -215,33 +183,9 @@ def read_votes(
         None if tie is None else _flags(table, tie),
         None if weight is None else _weights(table, weight),
         {column: table.numbers(column) for column in covariates} or None,
-        None if groups is None else _names(table, groups),
+        None if groups is None else table.texts(groups),
         None if time is None else _times(table, time),
     )
-
-
-def _check_columns(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
-    if not any(header):
-        raise FileFormatError(f"{name}: the file is empty; its first line must name the columns")
-    unknown = [column for column in wanted if column not in header]
-    if unknown:
-        listed = ", ".join(map(repr, header))
-        remedy = "cells must be separated by commas" if len(header) == 1 else "name one of these"
-        raise FileFormatError(
-            f"{name}: no column {unknown[0]!r}; the columns are {listed}; {remedy}"
-        )
-    doubled = [column for column in wanted if wanted.count(column) + header.count(column) > 2]
-    if doubled:
-        raise FileFormatError(
-            f"{name}: column {doubled[0]!r} is there, or is asked for, twice; name each once"
-        )
-
-
-def _names(table: Table, column: str) -> Any:
-    """Return a column of names without blanks around them, as a pyarrow array."""
-    import pyarrow.compute as pc
-
-    return pc.utf8_trim_whitespace(table.texts(column))
 
 
 def _weights(table: Table, column: str) -> NDArray[np.float64]:
@@ -254,7 +198,7 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    cells = pc.utf8_lower(_names(table, column))
+    cells = pc.utf8_lower(table.texts(column))
     is_true, is_false = (
         pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
     )
@@ -269,7 +213,7 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
 
 
 def _times(table: Table, column: str) -> NDArray[Any]:
-    cells = _names(table, column)
+    cells = table.texts(column)
     try:
         return np.asarray(cells.cast("float64"))
     except ValueError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
 from pairrank.io._csv import CsvText
-from pairrank.io._streams import ReadingCallback, delete_leftovers, name_of, writes
+from pairrank.io._streams import ReadingCallback, delete_leftovers, is_file, name_of, writes
 from pairrank.io.dispatch import format_of, queries_beside, read_rows, write_blocks
 from pairrank.io.rows import (
     ROW_COLUMNS,
@@ -78,7 +78,7 @@ def convert(
     named = named_columns({"label": label, **columns})
     dtype, drop = check_dtype(dtype), column_names(drop, "drop")
     blocks: Iterator[Rows]
-    if kind == "parquet" or not (isinstance(source, str | os.PathLike) and os.path.isfile(source)):
+    if kind == "parquet" or not is_file(source):
         rows = read_rows(
             source,
             format=kind,
@@ -108,15 +108,17 @@ def _svmlight_blocks(
     source: Any, query_sizes: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of svmlight text, with their comments."""
-    known = SvmlightText(source, dtype, comments=False, callback=callback)
-    for _ in known.blocks():
+    text = SvmlightText(source, dtype, comments=False, callback=callback)
+    for _ in text.blocks():
         pass
-    shape = known.shape("auto", None, "auto")
-    queries, n_rows = queries_beside(source, query_sizes, known.n_rows, shape.queries), 0
-    text = SvmlightText(source, dtype, comments=True, callback=callback)
+    shape, extent = text.shape("auto", None, "auto"), text.extent
+    queries, n_rows = queries_beside(source, query_sizes, text.n_rows, shape.queries), 0
+    text.comments = True
     for block in text.blocks():
-        if text.exceeds(known):
-            raise _changed(text.name)
+        if text.extent != extent:
+            raise FileFormatError(
+                f"{text.name}: the text has changed while it was read; convert it again"
+            )
         rows = shape.rows(block)
         yield rows if queries is None else rows._replace(qid=_share(queries, n_rows, block.labels))
         n_rows += len(block.labels)
@@ -130,14 +132,14 @@ def _csv_blocks(
     callback: ReadingCallback | None,
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
-    text = CsvText(source, name_of(source), callback=callback)
-    (features, wanted), named = chosen_columns(text, roles), roles.columns
+    text, named = CsvText(source, name_of(source), callback), roles.columns
+    features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
     identifiers = [
         column for role, column in named.items() if ROW_COLUMNS[role].kind == "identifiers"
     ]
     n_rows, as_text = 0, set()
-    for part in text.parts(wanted._replace(numbers=wanted.numbers[:1])):
+    for part in text.parts(numbers[:1], texts):
         n_rows += len(part)
         for column in identifiers:
             if part.names(column)[0].dtype.kind == "U":
@@ -145,7 +147,7 @@ def _csv_blocks(
     if not n_rows:
         raise FileFormatError(f"{text.name}: no rows below the header")
     queries, n_before, kind = queries_beside(source, query_sizes, n_rows, named.get("qid")), 0, ""
-    for part in text.parts(wanted):
+    for part in text.parts(numbers, texts):
         rows = rows_of(part, named, features, dtype, list(as_text))
         kind = kind or ("" if rows.y is None else rows.y.dtype.kind)
         if rows.y is not None and rows.y.dtype.kind != kind:
@@ -186,7 +188,3 @@ def _with_documents(blocks: Iterator[Rows], name: str) -> Iterator[Rows]:
             )
         n_rows += rows.X.shape[0]
         yield rows._replace(docid=docid, comments=None)
-
-
-def _changed(name: str) -> FileFormatError:
-    return FileFormatError(f"{name}: the text has changed while it was read; convert it again")

@@ -186,9 +186,8 @@ def names_of(
     Only the form that `str(int)` writes is a whole number: "01" and "1" are two names. With
     `as_text` whole numbers stay text too.
     """
-    stripped = [text.strip() for text in texts]
-    if not as_text and all(map(_PLAIN_INTEGER.match, stripped)):
-        return np.array([int(text) for text in stripped], dtype=np.int64)
+    if not as_text and all(map(_PLAIN_INTEGER.match, texts)):
+        return np.array([int(text) for text in texts], dtype=np.int64)
     for text in texts:
         if "\0" in text:
             raise FileFormatError(
@@ -198,23 +197,20 @@ def names_of(
     return np.array(texts, dtype=str)
 
 
-def refuse_merged_labels(texts: Iterable[tuple[int, str]], place: Callable[[int], str]) -> None:
-    """Raise a FileFormatError for whole numbers that float64 would round to another.
+def refuse_merged_labels(
+    labels: np.ndarray[Any, Any], text_of: Callable[[int], str], place: Callable[[int], str]
+) -> None:
+    """Raise a FileFormatError for a whole number that float64 rounds to another.
 
-    `texts` are rows and their labels as in the file, finite numbers; `place` describes a row:
-    "data.csv, line 3".
+    `text_of` is the label of a row as in the file; `place` describes a row: "data.csv, line 3".
     """
-    for row, text in texts:
-        if _WHOLE_NUMBER.match(text) and int(text.partition(".")[0]) != int(float(text)):
+    for row in np.flatnonzero(np.abs(labels) >= _EXACT_UP_TO).tolist():
+        text = text_of(row)
+        if _WHOLE_NUMBER.match(text) and int(text.partition(".")[0]) != int(labels[row]):
             raise FileFormatError(
                 f"{place(row)}: the label {text.strip()} is not exact in float64, which would "
                 f"merge it with others (whole numbers are exact up to 2**53); use smaller ones"
             )
-
-
-def may_be_rounded(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the rows with labels from 2^53 on, where whole numbers may be rounded."""
-    return np.flatnonzero(np.abs(labels) >= _EXACT_UP_TO)
 
 
 def narrowed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from typing import IO, Any, Literal, NamedTuple
 
@@ -21,11 +22,10 @@ from pairrank.io._streams import (
     reads,
     whole_lines,
 )
-from pairrank.io._svmlight_faults import fault_of
 from pairrank.io.rows import (
     Rows,
     check_dtype,
-    may_be_rounded,
+    is_finite,
     names_of,
     narrowed,
     number,
@@ -36,6 +36,10 @@ _BLOCK = 2 << 20
 _AT_ONCE = 8
 """Threads share so many blocks."""
 SPARSE_BELOW = 0.25
+_HIGHEST = (1 << 31) - 2
+"""The highest index, that of `compiled.svmlight`."""
+_SHOWN = 40
+"""An error shows so many characters of a cell."""
 
 
 @reads
@@ -156,20 +160,17 @@ class SvmlightText:
         comments: bool,
         callback: ReadingCallback | None = None,
     ) -> None:
-        from pairrank.compiled import svmlight as kernel
-
-        self._kernel, self._source, self._dtype = kernel, source, dtype
-        self._comments, self._callback = comments, callback
+        self._source, self._dtype, self._callback = source, dtype, callback
+        self.comments = comments
         self.name = name_of(source)
-        self.n_rows = self.n_entries = 0
         self.has_qid = -1
         self._code_of: dict[bytes, int] = {}
-        self._line = 1
-        self._lowest, self._highest = (kernel.MAX_INDEX_ALLOWED + 1, 0), (-1, 0)
+        self._lowest, self._highest = (_HIGHEST + 1, 0), (-1, 0)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows; raise a FileFormatError at the first line that is not valid."""
-        n_bytes = 0
+        self.n_rows = self.n_entries = n_bytes = 0
+        self._line = 1
         with open_source(self._source) as stream:
             texts = whole_lines(stream, _BLOCK)
             # the first block tells the others whether rows have a query
@@ -184,110 +185,94 @@ class SvmlightText:
 
     def _checked(self, tokens: _Tokens) -> Block:
         """Return the rows of tokens, and count them."""
-        kernel, state, text, first = self._kernel, tokens.state, tokens.text, self._line
-        row_ends, starts, ends, lines = tokens.rows.T
-        bad, line = ~np.isfinite(tokens.numbers), int(state[kernel.BAD_LINE])
+        text, first, line = tokens.text, self._line, tokens.bad_line
+        token_ends, starts, ends, lines = tokens.rows.T
+        bad = ~np.isfinite(tokens.numbers)
         if bad.any():
-            row = int(np.searchsorted(row_ends, bad.argmax(), side="right"))
+            row = int(np.searchsorted(token_ends, bad.argmax(), side="right"))
             line = int(lines[row]) if row < lines.size else line
         if line >= 0:
-            fault = fault_of(text.split(b"\n")[line], has_qid=bool(state[kernel.HAS_QID]))
+            fault = _fault_of(text.split(b"\n")[line], has_qid=tokens.has_qid > 0)
             raise FileFormatError(f"{self.name}, line {first + line}: {fault}")
-        is_label = tokens.indices == kernel.LABEL
-        row_ends = row_ends - np.arange(1, lines.size + 1)
+        is_label = tokens.indices < 0
+        row_ends = token_ends - np.arange(1, lines.size + 1)
         labels, indices = tokens.numbers[is_label], tokens.indices[~is_label]
+        places = np.flatnonzero(is_label)
 
         def place(row: int) -> str:
             return f"{self.name}, line {lines[row] + first}"
 
-        def place_of_entry(entry: int) -> str:
-            row = int(np.searchsorted(row_ends, entry, side="right"))
-            return f"{place(row)}: index {indices[entry]}"
+        def line_of(entry: int) -> int:
+            return int(lines[np.searchsorted(row_ends, entry, side="right")]) + first
 
-        places = np.flatnonzero(is_label)
-        large = ((int(k), tokens.token(places[k]).decode()) for k in may_be_rounded(labels))
-        refuse_merged_labels(large, place)
+        def place_of_entry(entry: int) -> str:
+            return f"{self.name}, line {line_of(entry)}: index {indices[entry]}"
+
+        refuse_merged_labels(labels, lambda row: tokens.token(places[row]).decode(), place)
         values = narrowed(tokens.numbers[~is_label], self._dtype, place_of_entry)
+        if len(indices):
+            low, high = int(indices.argmin()), int(indices.argmax())
+            self._lowest = min(self._lowest, (int(indices[low]), line_of(low)))
+            if indices[high] > self._highest[0]:
+                self._highest = int(indices[high]), line_of(high)
         self._line += text.count(b"\n")
         self.n_rows += lines.size
         self.n_entries += len(values)
-        self.has_qid = int(state[kernel.HAS_QID])
-        lowest, at_lowest, highest, at_highest = state[kernel.MIN_INDEX : kernel.BAD_LINE].tolist()
-        self._lowest = min(self._lowest, (lowest, at_lowest + first))
-        if highest > self._highest[0]:
-            self._highest = highest, at_highest + first
+        self.has_qid = tokens.has_qid
         notes = None
-        if self._comments:
+        if self.comments:
             notes = [
                 text[start:end].rstrip().decode("utf-8", "surrogateescape")
                 for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             ]
-        codes = self._codes(text, tokens.runs, lines.size)
-        return Block(labels, row_ends, indices, values, codes, notes)
-
-    def _codes(self, text: bytes, runs: Any, n_rows: int) -> np.ndarray[Any, Any]:
-        """Return the number of each row's query."""
         codes = [
             self._code_of.setdefault(text[start:end], len(self._code_of))
-            for _, start, end in runs.tolist()
+            for _, start, end in tokens.runs.tolist()
         ]
-        lengths = np.diff(runs[:, 0], append=n_rows) if codes else 0
-        return np.repeat(np.array(codes, dtype=np.int32), lengths)
+        lengths = np.diff(tokens.runs[:, 0], append=lines.size) if codes else 0
+        query_codes = np.repeat(np.array(codes, dtype=np.int32), lengths)
+        return Block(labels, row_ends, indices, values, query_codes, notes)
+
+    @property
+    def extent(self) -> tuple[int, int, int]:
+        """The lowest and the highest index so far, and the number of queries."""
+        return self._lowest[0], self._highest[0], len(self._code_of)
 
     def shape(self, zero_based: Any, n_features: int | None, sparse: Any) -> Shape:
         """Return what all rows have in common, once all blocks are read."""
-        shift = self._shift(zero_based)
-        width = self._width(shift, n_features)
-        if sparse == "auto":
-            sparse = self.n_entries < SPARSE_BELOW * self.n_rows * width
-        return Shape(shift, width, sparse, self._query_names() if self.has_qid > 0 else None)
-
-    def _shift(self, zero_based: Any) -> int:
-        lowest, line = self._lowest
+        (lowest, at_lowest), (highest, at_highest) = self._lowest, self._highest
         if zero_based is False and lowest == 0:
             raise FileFormatError(
-                f"{self.name}, line {line}: index 0, though indices count from 1 (as in the rows "
-                "of the training, if there is a model); number the features alike"
+                f"{self.name}, line {at_lowest}: index 0, though indices count from 1 (as in the "
+                "rows of the training, if there is a model); number the features alike"
             )
-        return 0 if zero_based is True or lowest == 0 else 1
-
-    def _width(self, shift: int, n_features: int | None) -> int:
-        highest, line = self._highest
-        width = max(highest + 1 - shift, 0)
-        if n_features is None and width == 0:
+        shift = 0 if zero_based is True or lowest == 0 else 1
+        stated = max(highest + 1 - shift, 0)
+        width = stated if n_features is None else n_features
+        if width == 0:
             raise FileFormatError(
                 f"{self.name}: no row has a feature; an index:value pair is needed, or n_features"
             )
-        if n_features is not None and width > n_features:
+        if stated > width:
             raise FileFormatError(
-                f"{self.name}, line {line}: index {highest}, though {n_features} features are "
+                f"{self.name}, line {at_highest}: index {highest}, though {width} features are "
                 "expected; the file is of another set of features"
             )
-        states_all = 0 < self.n_entries == self.n_rows * width
-        if n_features is not None and width < n_features and states_all:
+        if stated < width and 0 < self.n_entries == self.n_rows * stated:
             raise FileFormatError(
-                f"{self.name}: every row states {width} features, the last one of index {highest}, "
-                f"though {n_features} are expected; the file is of another set of features (if the "
-                "others are 0, state the last one in a row)"
+                f"{self.name}: every row states {stated} features, the last one of index "
+                f"{highest}, though {width} are expected; the file is of another set of features "
+                "(if the others are 0, state the last one in a row)"
             )
-        return width if n_features is None else n_features
-
-    def exceeds(self, known: SvmlightText) -> bool:
-        """Whether there are more features or queries than in the text known before."""
-        return (
-            self._highest[0] > known._highest[0]
-            or self._lowest[0] < known._lowest[0]
-            or len(self._code_of) > len(known._code_of)
-        )
-
-    def _query_names(self) -> np.ndarray[Any, Any]:
+        if sparse == "auto":
+            sparse = self.n_entries < SPARSE_BELOW * self.n_rows * width
         try:
             texts = [token.decode("utf-8") for token in self._code_of]
         except UnicodeDecodeError as error:
             raise FileFormatError(
                 f"{self.name}: the qid {error.object!r} is not UTF-8 text; save the file as UTF-8"
             ) from error
-        return names_of(self.name, "qid", texts)
+        return Shape(shift, width, sparse, names_of(self.name, "qid", texts) if texts else None)
 
 
 class _Tokens:
@@ -298,25 +283,20 @@ class _Tokens:
     """
 
     def __init__(self, text: bytes, has_qid: int) -> None:
-        from pairrank.compiled import svmlight as kernel
+        from pairrank.compiled.svmlight import split_block
 
         self.text = text
-        codes = np.frombuffer(text, dtype=np.uint8)
         n_lines, n_colons = text.count(b"\n"), text.count(b":")
-        self.state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
-        self.state[kernel.HAS_QID] = has_qid
-        self.state[kernel.MIN_INDEX] = kernel.MAX_INDEX_ALLOWED + 1
-        self.state[kernel.MAX_INDEX] = -1
+        state = np.array([0, 0, 0, has_qid, -1])
         self._text_of_numbers = np.empty(len(text), dtype=np.uint8)
         self._ends = np.zeros(n_lines + n_colons + 1, dtype=np.int32)
         indices = np.empty(n_lines + n_colons, dtype=np.int32)
         rows = np.empty((n_lines, 4), dtype=np.int64)
         runs = np.empty((n_lines, 3), dtype=np.int64)
-        numbers, ends = self._text_of_numbers, self._ends
-        kernel.split_block(codes, numbers, ends, indices, rows, runs, self.state)
-        self.indices = indices[: self.state[kernel.N_TOKENS]]
-        self.runs = runs[: self.state[kernel.N_RUNS]]
-        self.rows = rows[: self.state[kernel.N_ROWS]]
+        codes, numbers = np.frombuffer(text, dtype=np.uint8), self._text_of_numbers
+        split_block(codes, numbers, self._ends, indices, rows, runs, state)
+        n_rows, n_tokens, n_runs, self.has_qid, self.bad_line = state.tolist()
+        self.indices, self.rows, self.runs = indices[:n_tokens], rows[:n_rows], runs[:n_runs]
         self.numbers = self._read()
 
     def token(self, place: int) -> bytes:
@@ -346,3 +326,39 @@ def _joined(parts: list[Any]) -> np.ndarray[Any, Any]:
         whole[at - len(part) : at] = part
         at -= len(part)
     return whole
+
+
+def _fault_of(line: bytes, *, has_qid: bool) -> str:
+    """Return the first fault of a line; `has_qid` says whether rows before it have queries."""
+    label, *pairs = line.decode("utf-8", "replace").partition("#")[0].split() or [""]
+    if not _is_number(label):
+        return f"the label {_shown(label)} is not a finite number; a row starts with its label"
+    if (pairs[:1] or [""])[0].startswith("qid:") != has_qid:
+        found = "no qid" if has_qid else "a qid"
+        return f"{found}, unlike the rows before it; give every row a qid, or none"
+    if has_qid and pairs.pop(0) == "qid:":
+        return "'qid:' without a query; write qid:1, or leave qid out of every row"
+    last = -1
+    for pair in pairs:
+        index, _, value = pair.partition(":")
+        if not (re.fullmatch("[0-9]+", index) and value):
+            return (
+                f"{_shown(pair)} is not an index:value pair; the index is a whole number from 0 or "
+                "1 on, and qid comes right after the label"
+            )
+        if int(index[:19]) > _HIGHEST:
+            return f"the index in {_shown(pair)} is above the highest, {_HIGHEST}"
+        if not _is_number(value):
+            return f"the value in {_shown(pair)} is not a finite number; correct or drop it"
+        if int(index) <= last:
+            return f"the index of {_shown(pair)} is not above the one before it; sort the indices"
+        last = int(index)
+    return "the line is damaged; remove its control characters"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and is_finite(text)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

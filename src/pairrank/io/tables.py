@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import ParquetData, Table, Wanted, is_parquet
+from pairrank.io._arrow import PARQUET_MAGIC, ParquetData, Table
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
     COMPRESSED_SUFFIXES,
     ReadingCallback,
+    is_file,
     name_of,
     open_target,
     read_bytes,
@@ -61,39 +62,35 @@ def read_table(
     callback: ReadingCallback | None = None,
 ) -> Rows:
     """Read the rows of a CSV or Parquet file, as described in `read_rows`."""
-    dtype, name = check_dtype(dtype), name_of(source)
-    content: CsvText | ParquetData
-    if format == "csv":
-        content = CsvText(reread(source, callback), name, callback=callback)
-    else:
-        content = ParquetData(read_bytes(source, callback), name)
-    features, wanted = chosen_columns(content, roles)
-    table = content.table(wanted)
+    dtype, content = check_dtype(dtype), content_of(source, format, callback)
+    features, numbers, texts = chosen_columns(content, roles)
+    table = content.table(numbers, texts)
     if len(table) == 0:
-        raise FileFormatError(f"{name}: no rows below the header")
+        raise FileFormatError(f"{content.name}: no rows below the header")
     return rows_of(table, roles.columns, features, dtype)
 
 
-def content_of(source: Any) -> CsvText | ParquetData:
-    """Return the content of a table, of which the first bytes say whether it is Parquet."""
-    data, name = read_bytes(source), name_of(source)
-    return ParquetData(data, name) if is_parquet(data) else CsvText(data, name)
+def content_of(
+    source: Any, format: str = "", callback: ReadingCallback | None = None
+) -> CsvText | ParquetData:
+    """Return the content of a table; without a format its first bytes say whether it is Parquet."""
+    name = name_of(source)
+    if format == "csv" and is_file(source):
+        return CsvText(source, name, callback)
+    data = read_bytes(source, callback)
+    if format == "parquet" or (not format and data.startswith(PARQUET_MAGIC)):
+        return ParquetData(data, name)
+    return CsvText(data, name, callback)
 
 
-def reread(source: Any, callback: ReadingCallback | None = None) -> Any:
-    """Return the path of a file on a disk, or the content of what can be read once only."""
-    is_path = isinstance(source, str | os.PathLike) and os.path.isfile(source)
-    return source if is_path else read_bytes(source, callback)
-
-
-def chosen_columns(content: CsvText | ParquetData, roles: Roles) -> tuple[list[str], Wanted]:
-    """Return the features and all columns to read, after a check of all named columns."""
-    if not content.first:
-        raise FileFormatError(f"{content.name}: empty; a header with the columns' names is needed")
+def chosen_columns(
+    content: CsvText | ParquetData, roles: Roles
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the features, and all columns to read as numbers and as texts, after their checks."""
     features, named = features_of(content, roles), roles.columns
     texts = [column for role, column in named.items() if ROW_COLUMNS[role].kind != "numbers"]
     others = [column for column in named.values() if column not in texts]
-    return features, Wanted(content.first, [*features, *others], texts)
+    return features, [*features, *others], texts
 
 
 def rows_of(
@@ -115,11 +112,9 @@ def rows_of(
 
 def part_of(table: Table, role: str, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
     """Return the column of a role of ROW_COLUMNS; with `as_text` whole identifiers stay text."""
-    _, kind, holds = ROW_COLUMNS[role]
+    kind = ROW_COLUMNS[role].kind
     if kind == "identifiers":
         return table.identifiers(column, as_text=as_text)
-    if kind == "numbers":
-        table.check_numbers([column], holds)
     part: np.ndarray[Any, Any] = getattr(table, kind)(column)
     return part
 
@@ -136,12 +131,41 @@ def feature_of(table: Table, column: str, dtype: np.dtype[Any]) -> np.ndarray[An
 def features_of(content: Any, roles: Roles) -> list[str]:
     """Return the feature columns of numbers, after a check of all named columns.
 
-    `content` is a CsvText, a ParquetData or a ParquetBlocks; `first` has the names of its columns.
+    `content` is a CsvText, a ParquetData or a ParquetBlocks; `header` has the names of its columns.
     """
-    return _without_text(content, _not_taken(content.name, content.first, roles), roles)
+    name, header = content.name, content.header
+    named = [*roles.columns.values(), *(roles.features or ())]
+    check_header(name, header, named, roles.drop)
+    taken = {*named, *roles.drop, *roles.ignore}
+    others = [column for column in header if column not in taken]
+    if roles.features is not None and not len(roles.features):
+        refuse_unnamed(others)
+        return []
+    features = others if roles.features is None else list(roles.features)
+    texts = content.text_columns(features)
+    if roles.features is None and roles.drop_text:
+        features, texts = [column for column in features if column not in set(texts)], []
+    if texts:
+        refuse_unnamed(texts, file=name)
+        raise FileFormatError(
+            f"{name}: features must be numbers, but these columns hold text or dates: "
+            f"{listed(texts)}; name those of queries (--qid) and documents (--docid), leave out "
+            "the others with --drop-text (in Python drop_text=True), or encode each as numbers, "
+            "such as a column of 0 and 1 per value"
+        )
+    if not features:
+        raise FileFormatError(
+            f"{name}: no column is left as a feature; the columns are {listed(header)}"
+        )
+    return features
 
 
-def _not_taken(name: str, header: Sequence[str], roles: Roles) -> list[str]:
+def check_header(
+    name: str, header: Sequence[str], named: Sequence[str], dropped: Sequence[str] = ()
+) -> None:
+    """Check the names of a table's columns, and those of the columns that are asked for."""
+    if not any(header):
+        raise FileFormatError(f"{name}: empty; a header with the columns' names is needed")
     separators = [mark for mark in _OTHER_SEPARATORS if mark in header[0]]
     if len(header) == 1 and separators:
         raise FileFormatError(
@@ -153,53 +177,12 @@ def _not_taken(name: str, header: Sequence[str], roles: Roles) -> list[str]:
         raise FileFormatError(
             f"{name}: the header names {listed(doubled)} more than once; rename the columns"
         )
-    named = [*roles.columns.values(), *(roles.features or ())]
-    unknown = [column for column in (*named, *roles.drop) if column not in set(header)]
+    unknown = [column for column in (*named, *dropped) if column not in set(header)]
     if unknown:
         raise FileFormatError(f"{name}: {no_column(unknown, header)}")
     shared = _repeated(named)
     if shared:
         raise PairrankError(f"{name}: column {listed(shared)} has two roles; give it one")
-    taken = {*named, *roles.drop, *roles.ignore}
-    features = roles.features
-    others = [column for column in header if column not in taken]
-    if features is not None and not len(features):
-        refuse_unnamed(others)
-        return []
-    if features is None:
-        features = others
-    if not features:
-        raise FileFormatError(
-            f"{name}: no column is left as a feature; the columns are {listed(header)}"
-        )
-    return list(features)
-
-
-def _without_text(content: Any, features: list[str], roles: Roles) -> list[str]:
-    """Return the features, without those that hold text if they are to be left out."""
-    texts = content.text_columns(features)
-    if not texts:
-        return features
-    if roles.features is None and not roles.drop_text:
-        refuse_unnamed(texts, file=content.name)
-        raise FileFormatError(
-            f"{content.name}: features must be numbers, but these columns hold text or dates: "
-            f"{listed(texts)}; name those of queries (--qid) and documents (--docid), leave out "
-            "the others with --drop-text (in Python drop_text=True), or encode each as numbers, "
-            "such as a column of 0 and 1 per value"
-        )
-    kept = [column for column in features if column not in set(texts)]
-    if roles.features is not None:
-        raise FileFormatError(
-            f"{content.name}: the features {listed(texts)} hold text or dates, not numbers; encode "
-            "them as numbers, as in the rows of the training"
-        )
-    if not kept:
-        raise FileFormatError(
-            f"{content.name}: every column that is left as a feature holds text or dates: "
-            f"{listed(texts)}; encode them as numbers"
-        )
-    return kept
 
 
 def write_table(

@@ -125,8 +125,6 @@ def damage(model: bytes, how: str) -> bytes:
         return b""
     if how == "newer":
         return model.replace(b'"version": 2', b'"version": 9', 1)
-    if how == "old":
-        return b"pairrank-model 1\nsha256 " + model
     if how == "foreign":
         return b"\x80\x04" + model
     at = model.index(b"coef_.npy") + 140
@@ -140,7 +138,6 @@ def damage(model: bytes, how: str) -> bytes:
         ("cut early", ["damaged", "cut"]),
         ("empty", ["not a pairrank model"]),
         ("newer", ["damaged"]),
-        ("old", ["old format 1, which pairrank no longer reads; train the model again"]),
         ("foreign", ["not a pairrank model"]),
         ("a bit", ["damaged"]),
     ],

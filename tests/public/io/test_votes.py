@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pairrank.exceptions import FileFormatError
+from pairrank.exceptions import PairrankError
 from pairrank.io import read_votes
 
 TEXT = """voter, W ,L,tie,times,when,home
@@ -78,11 +78,11 @@ def test_ties_are_said_by_several_words():
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("", {}, "the file is empty"),
+        ("", {}, "empty; a header"),
         ("winner,loser\n", {}, "no comparisons below the header"),
-        ("a,b\nx,y\n", {}, "no column 'winner'; the columns are 'a', 'b'"),
-        ("winner,loser\nx,y\n", {"loser": "winner"}, "'winner' is there, or is asked for, twice"),
-        ("winner,loser,loser\nx,y,z\n", {}, "'loser' is there, or is asked for, twice"),
+        ("a,b\nx,y\n", {}, "no column 'winner', 'loser'; the columns are 'a', 'b'"),
+        ("winner,loser\nx,y\n", {"loser": "winner"}, "column 'winner' has two roles"),
+        ("winner,loser,loser\nx,y,z\n", {}, "the header names 'loser' more than once"),
         ("winner,loser\nx,y\n\nx, x\n", {}, "line 4: 'x' is compared with itself"),
         ("winner,loser\nx,\n", {}, "line 2: column 'loser' is empty"),
         ("winner,loser\nx,y\nx\n", {}, "line 3: 1 cells, 2 are expected"),
@@ -93,5 +93,5 @@ def test_ties_are_said_by_several_words():
     ],
 )
 def test_faults_are_refused_with_their_line(text, columns, message):
-    with pytest.raises(FileFormatError, match=message):
+    with pytest.raises(PairrankError, match=message):
         read_votes(io.BytesIO(text.encode()), **columns)
