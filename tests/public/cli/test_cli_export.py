@@ -98,7 +98,7 @@ def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
         "--check", folder / "far.txt",
     )  # fmt: skip
     assert done.stderr.startswith("pairrank: warning: format 'solr' is computed in float32: ")
-    assert "in 6 of 6 queries: query " in done.stderr
+    assert "in 6 of 6 queries: " in done.stderr
     assert " and 1 more; subtract a constant " in done.stderr
     assert (tmp_path / "m").exists()
 
