@@ -74,15 +74,6 @@ def test_curves_of_several_rankers_share_axes_and_a_legend(rows):
     assert labels == ["no penalty", "alpha = $2^{-10}$", "alpha = 2", "alpha = $2^{10}$"]
 
 
-def test_several_targets_have_a_curve_each(rows):
-    train, held = rows
-    two = {**train, "y": np.column_stack((train["y"], -train["y"]))}
-    several = {**held, "y_val": np.column_stack((held["y_val"], held["y_val"]))}
-    ranker = RankRLS(solver="cg").fit(**two, **several)
-    display = IterationCurveDisplay.from_estimator(ranker, draw=False)
-    assert display.labels == ["alpha = 1, target 0", "alpha = 1, target 1"]
-
-
 def test_it_draws_where_and_how_it_is_told(rows):
     train, held = rows
     ranker = RankRLS(regularization="iteration").fit(**train, **held)
@@ -105,14 +96,6 @@ def test_a_pipeline_shows_the_curve_of_its_ranker():
     model = make_pipeline(StandardScaler(), RankRLS(regularization="hybrid")).fit(X, y)
     display = IterationCurveDisplay.from_estimator(model)
     assert display.curves[0].size == model[-1].n_iter_ + 1
-
-
-def test_any_ranker_fitted_with_validation_rows_has_a_curve(rows):
-    train, held = rows
-    ranker = RankSVM(0.25).fit(**train, **held)
-    display = IterationCurveDisplay.from_estimator(ranker, draw=False)
-    assert display.labels == ["C = $2^{-2}$"]
-    np.testing.assert_array_equal(display.curves[0], 1 - ranker.validation_scores_)
 
 
 def test_what_cannot_be_drawn_is_said(rows):
@@ -186,16 +169,6 @@ def test_a_search_shows_the_mean_of_its_folds_and_the_chosen_value(rows, search,
     assert display.best == getattr(search, f"{param}_")
     assert (display.ax_.get_xlabel(), display.ax_.get_xscale()) == (param, "log")
     assert len(display.ax_.collections) == 1
-
-
-def test_a_search_of_several_targets_has_a_curve_of_each(rows):
-    train, _ = rows
-    y = np.column_stack((train["y"], train["X"][:, 0]))
-    search = RankRLSCV([0.1, 1.0]).fit(train["X"], y, qid=train["qid"])
-    display = RegularizationPathDisplay.from_estimator(search)
-    assert len(display.lines_) == 2
-    assert display.best == search.alpha_
-    assert display.spread is None
 
 
 def test_a_path_shows_scores_or_weights(rows):
