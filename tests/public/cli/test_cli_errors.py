@@ -42,6 +42,11 @@ TABLES = {
     "text feature": ("label,a\n1,red\n0,blue\n", [], ["'a'"]),
     "text label": ("label,a\nhigh,1\nlow,2\n", [], ["text"]),
     "negative weight": ("label,w,a\n1,1,2\n0,-1,3\n", ["--weight", "w"], ["negative"]),
+    "negative role": (
+        "label,w,a\n1,1,2\n0,-1,3\n",
+        ["--winner-weight", "w"],
+        ["winner_weight[1] = -1.0 is negative"],
+    ),
     "header only": ("label,a\n", [], ["no rows"]),
     "empty": ("", [], ["empty"]),
 }
