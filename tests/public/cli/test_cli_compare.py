@@ -121,7 +121,7 @@ MISUSES = {
     "--models rigde": "did you mean ridge",
     "--models ridge,ridge": "named twice",
     "--models ,": "--models names none",
-    "--baseline hull": "--baseline must be one of --models",
+    "--baseline hull": "--baseline 'hull' is not one of the models",
     "--inner-folds 1": "--inner-folds must be 0, or at least 2",
     "--seed 4294967296": "--seed",
     "-o twice.csv --per-query ./twice.csv": "would be written twice",
