@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,6 +109,42 @@ def metric(
     """
     shown = takes_rows("", like=like, without=() if roles else ROLES)
     return lambda function: described_by(_SHARED, *known)(shown(function))
+
+
+class QueryMetric(Protocol):
+    """A metric that `of_queries` makes."""
+
+    __name__: str
+
+    def __call__(self, y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
+        """Return the mean over the queries, or {query: value}."""
+
+
+def of_queries(
+    mean: Callable[..., Any], *known: dict[str, str], **fixed: Any
+) -> Callable[[Callable[..., FloatArray]], QueryMetric]:
+    """Return a decorator that makes a metric of the function of each query's value.
+
+    ``mean(value, y_true, scores, **options)`` checks input and takes the mean. The metric has the
+    keywords of the function and those of `mean` that are not `fixed`; both get what both take.
+    """
+
+    def decorate(value: Callable[..., FloatArray]) -> QueryMetric:
+        keywords = {each.name: each for each in (*keywords_of(mean), *keywords_of(value))}
+        of_value, of_mean = ({each.name for each in keywords_of(it)} for it in (value, mean))
+
+        @functools.wraps(value)
+        def function(y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
+            own = {name: options[name] for name in of_value & options.keys()}
+            rest = {name: options[name] for name in options.keys() - (of_value - of_mean)}
+            return mean(functools.partial(value, **own), y_true, scores, **rest, **fixed)
+
+        first = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
+        shown = [each for name, each in keywords.items() if name not in fixed]
+        function.__signature__ = inspect.Signature([*first, *shown])  # type: ignore[attr-defined]
+        return metric(*known)(function)
+
+    return decorate
 
 
 def arguments_of(function: Callable[..., Any]) -> list[str]:
