@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairrank.datasets import make_queries
 from pairrank.export.exporting import check_order
 from pairrank.export.formats import DOUBLE, MIXED, SINGLE
 
@@ -66,7 +65,3 @@ def test_scores_are_rounded_at_every_step(arithmetic):
     np.testing.assert_array_equal(
         arithmetic.scores(np.asfortranarray(X), weights, offset), computed
     )
-
-
-DATA = make_queries(8, 25, 6, random_state=0)
-X, HELD = DATA.X[:100] * [1, 10, 0.1, 1, 3, 1] + [0, 5, -1, 2, 0, 7], DATA.X[100:] * 1.5 + 1

@@ -78,14 +78,6 @@ def test_every_alpha_has_a_curve_of_its_own(rows):
     assert one.labels == ["alpha = 2"]
 
 
-def test_several_targets_have_a_curve_each(rows):
-    train, held = rows
-    two = {**train, "y": np.column_stack((train["y"], -train["y"]))}
-    several = {**held, "y_val": np.column_stack((held["y_val"], held["y_val"]))}
-    display = IterationCurveDisplay.from_estimator(RankRLS(), **two, **several)
-    assert display.labels == ["alpha = 1, target 0", "alpha = 1, target 1"]
-
-
 def test_it_draws_where_and_how_it_is_told(rows):
     train, held = rows
     ranker = RankRLS(regularization="iteration").fit(**train, **held)
@@ -108,14 +100,6 @@ def test_a_pipeline_shows_the_curve_of_its_ranker():
     model = make_pipeline(StandardScaler(), RankRLS(regularization="hybrid")).fit(X, y)
     display = IterationCurveDisplay.from_estimator(model)
     assert display.curves[0].size == model[-1].n_iter_ + 1
-
-
-def test_any_ranker_fitted_with_validation_rows_has_a_curve(rows):
-    train, held = rows
-    ranker = RankSVM(0.25).fit(**train, **held)
-    display = IterationCurveDisplay.from_estimator(ranker, draw=False)
-    assert display.labels == ["C = $2^{-2}$"]
-    np.testing.assert_array_equal(display.curves[0], 1 - ranker.validation_scores_)
 
 
 def test_what_cannot_be_drawn_is_said(rows):
@@ -143,16 +127,6 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"pip install 'pairrank\[plot\]'"):
         IterationCurveDisplay([[0.5, 0.4]], ["a"]).plot()
-
-
-def test_without_alphas_the_estimator_s_own_regularisation_is_drawn():
-    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 1, 2, 0, 1]
-    held = {"X_val": X, "y_val": y, "draw": False}
-    for kind, label in (("iteration", "no penalty"), ("tikhonov", "alpha = 3")):
-        ranker = RankRLS(3.0, regularization=kind)
-        assert IterationCurveDisplay.from_estimator(ranker, X, y, **held).labels == [label]
-    with pytest.raises(PairrankError, match="values is empty"):
-        IterationCurveDisplay.from_estimator(RankRLS(), X, y, values=[], **held)
 
 
 def thirds(y):
@@ -229,16 +203,6 @@ def test_a_search_shows_the_mean_of_its_folds_and_the_chosen_value(rows, search,
     assert display.best == getattr(search, f"{param}_")
     assert (display.ax_.get_xlabel(), display.ax_.get_xscale()) == (param, "log")
     assert len(display.ax_.collections) == 1
-
-
-def test_a_search_of_several_targets_has_a_curve_of_each(rows):
-    train, _ = rows
-    y = np.column_stack((train["y"], train["X"][:, 0]))
-    search = RankRLSCV([0.1, 1.0]).fit(train["X"], y, qid=train["qid"])
-    display = RegularizationPathDisplay.from_estimator(search)
-    assert len(display.lines_) == 2
-    assert display.best == search.alpha_
-    assert display.spread is None
 
 
 def test_a_path_shows_scores_or_weights(rows):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import RocCurveDisplay, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -129,10 +128,3 @@ def test_displays_take_axes(ranker):
         PairCalibrationDisplay.from_estimator(ranker, **ROWS, ax=axes[2]),
     ]
     assert [display.ax_ for display in made] == list(axes)
-
-
-def test_scikit_learns_roc_display_takes_scores():
-    y = (DATA.y > 1).astype(int)
-    scores = RankSVM().fit(DATA.X, y).decision_function(DATA.X)
-    display = RocCurveDisplay.from_predictions(y, scores)
-    assert display.roc_auc == pytest.approx(roc_auc_score(y, scores), abs=1e-12)

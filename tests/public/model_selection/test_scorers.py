@@ -70,14 +70,6 @@ def test_searches_hand_queries_and_weights_to_a_scorer(name, weighted, judged):
     assert search.best_score_ == pytest.approx(np.mean(wanted), rel=1e-12)
 
 
-def test_a_loss_is_negated(judged):
-    X, y, qid, _ = judged
-    scorer = selection.make_query_scorer(msd, greater_is_better=False, average="queries")
-    wanted = -msd(y, X[:, 0], qid=qid, average="queries")
-    assert scorer(FirstFeature().fit(X, y), X, y, qid=qid) == wanted
-    assert repr(scorer) == "make_query_scorer(msd, greater_is_better=False, average='queries')"
-
-
 def test_pair_metrics_take_the_rankers_own_graph(judged):
     X, y, qid, _ = judged
     graph = OrderGraph([(0, 4), (1, 3)])
@@ -198,6 +190,9 @@ def test_errors_are_negated_by_default(judged):
     model = FirstFeature().fit(X, y)
     for scorer in (selection.make_query_scorer(msd), selection.get_query_scorer("msd")):
         assert scorer(model, X, y, qid=qid) == -msd(y, X[:, 0], qid=qid)
+    stated = selection.make_query_scorer(msd, greater_is_better=False, average="queries")
+    assert stated(model, X, y, qid=qid) == -msd(y, X[:, 0], qid=qid, average="queries")
+    assert repr(stated) == "make_query_scorer(msd, greater_is_better=False, average='queries')"
     doubted = selection.make_query_scorer(msd, greater_is_better=True)
     assert doubted(model, X, y, qid=qid) == msd(y, X[:, 0], qid=qid)
 

@@ -38,26 +38,6 @@ def test_the_columns_are_those_of_the_estimator(model):
         ranking["rank"]
 
 
-def test_intervals_of_ranks_are_those_of_all_differences():
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(0, 5, (2, 400))
-    first, second = first[first != second], second[first != second]
-    won = rng.random(first.size) < 1 / (1 + np.exp(1.0 * (first - second)))
-    winner, loser = np.where(won, first, second), np.where(won, second, first)
-    model = BradleyTerry(level=0.9).fit(winner, loser)
-    ranking, scores, covariance = model.ranking_, model.scores_, model.covariance_
-    t = stats.norm.ppf(1 - 0.1 / 2 / (scores.size - 1))
-    for at, item in enumerate(ranking["item"]):
-        difference = scores - scores[item]
-        variance = covariance.diagonal() + covariance[item, item] - 2 * covariance[item]
-        margin = t * np.sqrt(np.maximum(variance, 0.0))
-        better, worse = (difference > margin).sum(), (-difference > margin).sum()
-        assert ranking["rank_low"][at] == 1 + better
-        assert ranking["rank_high"][at] == scores.size - worse
-    assert (ranking["rank_low"] > 1).any()
-    assert (ranking["rank_high"] < scores.size).any()
-
-
 def test_frames_hold_the_same_columns(model):
     for frame in (model.ranking_.to_pandas(), model.ranking_.to_polars()):
         assert list(frame.columns) == list(model.ranking_)
