@@ -130,17 +130,17 @@ def of_queries(
     """
 
     def decorate(value: Callable[..., FloatArray]) -> QueryMetric:
-        keywords = {each.name: each for each in (*keywords_of(mean), *keywords_of(value))}
-        of_value, of_mean = ({each.name for each in keywords_of(it)} for it in (value, mean))
+        own = {each.name: each for each in keywords_of(value)}
+        shared = {each.name: each for each in keywords_of(mean)}
 
         @functools.wraps(value)
         def function(y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
-            own = {name: options[name] for name in of_value & options.keys()}
-            rest = {name: options[name] for name in options.keys() - (of_value - of_mean)}
-            return mean(functools.partial(value, **own), y_true, scores, **rest, **fixed)
+            bound = functools.partial(value, **{n: options[n] for n in own.keys() & options.keys()})
+            rest = {name: options[name] for name in options.keys() - (own.keys() - shared.keys())}
+            return mean(bound, y_true, scores, **rest, **fixed)
 
         first = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
-        shown = [each for name, each in keywords.items() if name not in fixed]
+        shown = [each for name, each in (own | shared | own).items() if name not in fixed]
         function.__signature__ = inspect.Signature([*first, *shown])  # type: ignore[attr-defined]
         return metric(*known)(function)
 
@@ -181,23 +181,16 @@ class Judged(NamedTuple):
         return every if self.weight is None else every[self.weight > 0]
 
     @property
-    def identifiers(self) -> NDArray[Any] | None:
-        """The queries with a row of positive weight, in the order in which `Levels` has them."""
-        return None if self.qid is None else query_codes(self.qid[self.kept])[0]
+    def queries(self) -> tuple[NDArray[Any] | None, NDArray[np.int32], int]:
+        """The queries with a row of positive weight (None without qid), as `Levels` has them.
 
-    @property
-    def n_queries(self) -> int:
-        """The number of identifiers; 1 without qid."""
-        identifiers = self.identifiers
-        return 1 if identifiers is None else identifiers.size
-
-    @property
-    def query_of(self) -> NDArray[np.int32]:
-        """The place of each row's query among the identifiers, (n_rows,); 0 for weight 0."""
-        result = np.zeros(self.scores.size, dtype=np.int32)
-        if self.qid is not None:
-            result[self.kept] = query_codes(self.qid[self.kept])[1]
-        return result
+        Then the place of each row's query among them, 0 for rows of weight 0, and their number.
+        """
+        query_of = np.zeros(self.scores.size, dtype=np.int32)
+        if self.qid is None:
+            return None, query_of, 1
+        identifiers, query_of[self.kept] = query_codes(self.qid[self.kept])
+        return identifiers, query_of, identifiers.size
 
 
 def check_rows(
