@@ -44,10 +44,7 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     "options",
     [
         ["rows.txt", "--tol", "1e-12"],
-        ["rows.txt", "--model", "rankrls", "--solver", "cg", "--tol", "1e-14"],
         ["rows.txt", "--model", "rankrls", "--regularization", "iteration"],
-        ["rows.txt", "--model", "mprank", "--n", "1"],
-        ["rows.txt", "--model", "hull"],
         ["rows.parquet", "--stream", "--label", "label", "--qid", "qid", "--model", "rankncg",
          "--solver", "ncg", "--tol", "1e-12"],
     ],

@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 from pairrank import (
     ConvexHullRanker,
     IterationCurveDisplay,
-    MPRank,
     RankNCG,
     RankNCGCV,
     RankRLS,
@@ -139,7 +138,6 @@ def thirds(y):
     [
         (RankSVM(), "C"),
         (RankNCG(), "alpha"),
-        (MPRank(n=1), "C"),
         (ConvexHullRanker(), "nu"),
     ],
     ids=str,
