@@ -190,8 +190,8 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
         ({}, {"groups": [1, 2]}, "groups has 2 entries for 4 rows"),
         ({}, {"groups": [1, None, 1, 2]}, "groups is missing in row 1"),
         ({}, {"groups": [1, 1, 1, 1]}, "at least two groups"),
-        ({}, {"time": [1, 2, 3, 4]}, "set half_life, or leave time out"),
-        ({"half_life": 3}, {}, "half_life needs the time"),
+        ({}, {"time": [1, 2, 3, 4]}, "half_life and time need one another"),
+        ({"half_life": 3}, {}, "half_life and time need one another"),
         ({"half_life": 0}, {"time": [1, 2, 3, 4]}, "half_life must be greater than 0"),
         ({"half_life": 3}, {"time": ["2020-01-01", "x", "", ""]}, "numbers or ISO dates"),
         (
@@ -199,13 +199,21 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
             {"time": np.array(["2020-01-01", "NaT", "NaT", "NaT"], "M8[D]")},
             "time is missing in row 1",
         ),
-        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "missing in row 1"),
+        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "row 1 holds nan"),
         ({"half_life": 3}, {"time": np.full((4, 2), "2024")}, "time must have one dimension"),
-        ({"half_life": datetime.timedelta(3)}, {"time": [1, 2, 3, 4]}, "time holds numbers"),
-        ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "row 1, column 0"),
-        ({}, {"covariates": [1.0, 2.0]}, "covariates has 2 entries for 4 rows"),
+        (
+            {"half_life": datetime.timedelta(3)},
+            {"time": [1, 2, 3, 4]},
+            "give a number, in units of time",
+        ),
+        ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "'x0' contains infinity"),
+        ({}, {"covariates": [1.0, 2.0]}, "'x0' has 2 entries for 4 rows"),
         ({}, {"covariates": {"home": [1.0, 2.0]}}, "covariate 'home' has 2 entries"),
-        ({}, {"covariates": {"home": [0.0] * 4}}, "'home' is 0 in every comparison"),
+        (
+            {},
+            {"covariates": {"home": [0.0] * 4}},
+            r"covariates \(home\) .*one is 0 in every comparison",
+        ),
         ({"ties": "none"}, {}, "ties must be one of 'half', 'davidson'"),
         ({"alpha": -1}, {}, "alpha must be at least 0"),
         ({"scale": "ello"}, {}, 'scale must be a number or "elo"'),
@@ -291,7 +299,7 @@ def test_covariates_of_items_are_refused(seed):
         BradleyTerry().fit(**arguments(votes._replace(covariates=z[:, None])))
     first = np.random.default_rng(seed).normal(size=80)
     both = np.column_stack((first, 2.0 * first))
-    with pytest.raises(PairrankError, match="determine one another"):
+    with pytest.raises(PairrankError, match="no effect of their own"):
         BradleyTerry().fit(**arguments(votes._replace(covariates=both)))
     other = 1e-3 * np.random.default_rng(seed + 99).normal(size=80)
     nearly = np.column_stack((first, 2.0 * first + other))
