@@ -74,7 +74,7 @@ def test_control_c_while_loading_is_quiet(folder, tmp_path, module, lines):
     command = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", IMPATIENT, module, *command],
-        capture_output=True, timeout=60, check=False,
+        capture_output=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 130
     assert len(done.stderr.splitlines()) == lines, done.stderr
