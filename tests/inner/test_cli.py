@@ -44,10 +44,7 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
     "options",
     [
         ["rows.txt", "--tol", "1e-12"],
-        ["rows.txt", "--model", "rankrls", "--solver", "cg", "--tol", "1e-14"],
         ["rows.txt", "--model", "rankrls", "--regularization", "iteration"],
-        ["rows.txt", "--model", "mprank", "--n", "1"],
-        ["rows.txt", "--model", "hull"],
         ["rows.parquet", "--stream", "--label", "label", "--qid", "qid", "--model", "rankncg",
          "--solver", "ncg", "--tol", "1e-12"],
     ],
@@ -77,7 +74,7 @@ def test_control_c_while_loading_is_quiet(folder, tmp_path, module, lines):
     command = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", IMPATIENT, module, *command],
-        capture_output=True, timeout=60, check=False,
+        capture_output=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 130
     assert len(done.stderr.splitlines()) == lines, done.stderr
