@@ -115,16 +115,6 @@ class Catalog:
         X = X if self.origin is None else X.astype(np.float64) - self.origin
         return _UNIT * np.sqrt(Design(X).squares_transposed(1.0 / self.sample.rate))
 
-    @property
-    def n_queries(self) -> int:
-        """The number of queries."""
-        return int(self.queries.size)
-
-    @property
-    def n_crossing(self) -> int:
-        """The number of crossing queries."""
-        return int(self.crossing.size)
-
 
 def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""

@@ -1,20 +1,48 @@
-"""Groups of crossing rows by query and label, and their pairs."""
+"""Classes of crossing rows, by query and label, and their pairs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing import MomentQuery
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import level_codes, pairs_by_query, scale_to
 
 _FEW_KEYS = 1024
 """Up to so many groups, or as many as rows, are counted without a sort."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrossingQueries:
+    """The pairs of all crossing queries, between their classes."""
+
+    start: NDArray[np.int64]
+    """Where the classes of each query begin, and the end, (n_queries + 1,)."""
+    edges: NDArray[np.int64] | None
+    """The sorted (low class, high class) that the graph joins; None: every higher class of a query
+    is preferred to every lower one. For differences each class is joined with itself."""
+    scale: FloatArray
+    """The factor on the pairs of each query, (n_queries,); 0 where it has none."""
+    weight: float
+    """The weight of all pairs, scaled."""
+
+    @classmethod
+    def of_levels(cls, levels: Levels) -> CrossingQueries:
+        """Return the queries of preferences over classes as rows, scaled by their reduction."""
+        scale = np.where(levels.query_pair_weight > 0.0, levels.pair_scale, 0.0)
+        return cls(levels.query_group, levels.edges, scale, levels.total_weight)
+
+    def classes(self, query: int) -> tuple[int, NDArray[np.int64] | None, int]:
+        """Return the first class of a query, the edges and the number of its classes, from 0 on."""
+        first, stop = self.start[query : query + 2].tolist()
+        edges = self.edges
+        if edges is not None:
+            edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
+        return first, edges, stop - first
 
 
 class CrossingGroups(NamedTuple):
@@ -29,7 +57,7 @@ class CrossingGroups(NamedTuple):
     counts: NDArray[np.int64]
     """Rows, and those of positive weight as winners and as losers, (3, n_groups)."""
     weight: FloatArray
-    """Total weights, (S, n_groups) as in `BlockLayout`."""
+    """Total weights, (S, n_groups) as in `CrossingRows`."""
 
     @property
     def n_ties(self) -> int:
@@ -104,24 +132,11 @@ def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, 
     return Levels.build(groups.label, groups.query, graph=graph, **weights), int(counts.sum())
 
 
-def moment_queries(levels: Levels) -> tuple[MomentQuery, ...]:
-    """Return the crossing queries that have a pair, from the scaled preferences over groups."""
-    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-    queries = []
-    for query in np.flatnonzero(levels.query_pair_weight > 0.0).tolist():
-        first, stop = levels.query_group[query : query + 2].tolist()
-        edges = levels.edges
-        if edges is not None:
-            edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
-        queries.append(MomentQuery(query, stop - first, edges, float(scale[query])))
-    return tuple(queries)
-
-
-def scaled_by(levels: Levels, reduction: str, query_share: float) -> Levels:
-    """Return levels with the scale of the reduction "query"; of others it is 1."""
+def scaled_by(levels: Levels, reduction: str) -> Levels:
+    """Return levels with pairs of one weight per query for the reduction "query", else as is."""
     if reduction != "query":
-        return levels.reduced("sum")
-    return replace(levels, pair_scale=scale_to(query_share, levels.query_pair_weight))
+        return levels
+    return replace(levels, pair_scale=scale_to(1.0, levels.query_pair_weight))
 
 
 def present_graph(graph: Any, labels: NDArray[Any]) -> Any:

@@ -14,7 +14,7 @@ from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.groups import CrossingGroups, crossing_levels, merge_groups
-from pairrank.blocks.layouts import LayoutPlan, count_crossing, crossing_weights, split_rows
+from pairrank.blocks.layouts import LayoutPlan, count_crossing, split_rows
 from pairrank.compiled import limit_rows as compiled
 from pairrank.exceptions import PairrankError
 from pairrank.objective.hull_objective import edges_of
@@ -68,12 +68,12 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
             f"ConvexHullRanker takes at most {MOST_FEATURES} features of rows in blocks, got "
             f"{catalog.n_features}: use RankSVM, or give it rows in memory"
         )
-    plan = LayoutPlan(graph, "sum", 1.0, catalog.queries, int(catalog.has_weight))
+    plan = LayoutPlan(graph, "sum", catalog.queries)
     groups = merge_groups(passes.prepare(count_crossing, plan))
     levels, n_pairs = crossing_levels(groups, graph)
     if levels is None or not n_pairs:
         known = np.arange(2) if catalog.labels is None else catalog.labels
-        raise no_pairs(catalog.n_kept, catalog.n_queries, known)
+        raise no_pairs(catalog.n_kept, catalog.queries.size, known)
     edges = edges_of(levels)
     used = np.unique(edges)
     _refuse_too_many(used.size, catalog.n_features)
@@ -102,13 +102,12 @@ def lay_out_hull(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[HullLay
     """Return a block's layout; nothing needs to be reported."""
     assert block.y is not None
     assert plan.groups is not None
-    rows = split_rows(block, plan.crossing)
-    number = plan.groups.numbers(rows.query, block.y[rows.places])
+    rows = split_rows(block, plan.crossing)[1]
+    number = plan.groups.numbers(rows.query_of, block.y[rows.places])
     known = np.flatnonzero(number >= 0)
     known = known[np.argsort(number[known], kind="stable")]
     places = rows.places[known]
-    weight = crossing_weights(block, places, plan.n_weights)
-    own = weight[0] if len(weight) else np.ones(places.size)
+    own = rows.weight[0, known] if len(rows.weight) else np.ones(places.size)
     return HullLayout(places, number[known], own), None
 
 
