@@ -151,7 +151,8 @@ class CrossingCells:
     def _cells(self, query: int, rows: CrossingRows) -> Cells:
         scores, per_h = rows.scores, self.per_h[query]
         low, high = range_of(scores)
-        fits = max(abs(low), abs(high)) < min(_LARGEST, LARGEST_CELL / 16.0 / per_h)
+        largest = max(abs(low), abs(high))
+        fits = largest < _LARGEST and 16.0 * largest * per_h < LARGEST_CELL
         grid = windowed_grid(scores, low, high, per_h, MOST_ENTRIES) if fits else None
         if grid is None:
             return Cells(np.empty(0, dtype=np.int64), None)
