@@ -57,7 +57,6 @@ class Checks:
         self._scaler = scaler
         self._columns = Columns()
         self._kinds: dict[str, str] = {}
-        self._format = ""
         self.n_features: Any = source.n_features if n_features is None else n_features
         """The number of features; None until a block is checked or the source knows it."""
 
@@ -99,18 +98,13 @@ class Checks:
         names = self.source.feature_names
         if names is not None and len(names) != X.shape[1]:
             raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
-        kind = "sparse" if sparse.issparse(X) else "dense"
-        self._format = before = self._format or kind
-        if kind != before:
-            raise PairrankError(
-                f"X is {kind}, and {before} in the blocks before: all need the same"
-            )
         if self._scaler is not None:
             X = self._scaler.transform(X)
         if not labelled:
             return RowBlock(X)
         parts = checked_parts(given, X.shape[0])
-        self._check_kinds(parts)
+        kinds = {name: kind_of(part) for name, part in parts.items()}
+        self._check_kinds({"X": "sparse" if sparse.issparse(X) else "dense", **kinds})
         return RowBlock(X, **parts)
 
     def _padded(self, X: Any) -> Any:
@@ -126,10 +120,9 @@ class Checks:
         X = X.tocsr()
         return sparse.csr_array((X.data, X.indices, X.indptr), shape=(shape[0], self.n_features))
 
-    def _check_kinds(self, parts: dict[str, Any]) -> None:
-        kinds = {name: kind_of(part) for name, part in parts.items()}
-        known = self._kinds = self._kinds or {"X": "", **kinds}
-        for name in sorted((known.keys() - {"X"}) | kinds.keys()):
+    def _check_kinds(self, kinds: dict[str, str]) -> None:
+        known = self._kinds = self._kinds or kinds
+        for name in sorted(known.keys() | kinds.keys()):
             now, before = kinds.get(name, "missing"), known.get(name, "missing")
             if now != before:
                 raise PairrankError(

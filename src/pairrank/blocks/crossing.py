@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-import numpy as np
-
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal, Squares, Tubes
 from pairrank.blocks._contracts import CrossingRows
 from pairrank.blocks.crossing_boxes import CrossingBoxes
@@ -90,7 +88,7 @@ def require_moments(loss: PairLoss, n_levels: int, n_tables: int, catalog: Catal
 
 
 def _refuse(reason: str, catalog: Catalog) -> NoReturn:
-    size = catalog.n_rows * catalog.width * np.dtype(catalog.dtype).itemsize
+    size = catalog.n_rows * catalog.width * catalog.sample.rows.X.dtype.itemsize
     raise PairrankError(
         f"{catalog.crossing.size:,} queries have rows in several blocks, and {reason}. Sort the "
         "rows by query, so that blocks can be cut where queries end, or fit on rows in memory, "

@@ -120,8 +120,7 @@ def prepare_differences(
     reports = passes.prepare(lay_out_differences, plan)
     square = np.sum([*squares, *(report.square for report in reports)], axis=0)
     if not square.any():
-        labels = np.zeros(1) if catalog.labels is None else catalog.labels[:1]
-        raise no_pairs(catalog.n_kept, catalog.queries.size, labels)
+        raise no_pairs(catalog.n_kept, catalog.queries.size, catalog.labels[:1])
     if not np.isfinite(square).all():
         raise PairrankError("the squares of y overflow: scale the labels down")
     return PreparedDifferences(

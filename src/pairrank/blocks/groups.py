@@ -12,9 +12,6 @@ from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import level_codes, pairs_by_query, scale_to
 
-_FEW_KEYS = 1024
-"""Up to so many groups, or as many as rows, are counted without a sort."""
-
 
 @dataclass(frozen=True, eq=False)
 class CrossingQueries:
@@ -54,15 +51,20 @@ class CrossingGroups(NamedTuple):
     query: NDArray[np.int32]
     label: NDArray[Any]
     """Labels as numbers or text."""
-    counts: NDArray[np.int64]
-    """Rows, and those of positive weight as winners and as losers, (3, n_groups)."""
-    weight: FloatArray
-    """Total weights, (S, n_groups) as in `CrossingRows`."""
+    totals: FloatArray
+    """The number of rows, of those of positive weight as winners and as losers, and the S total
+    weights of rows as in `CrossingRows`, (3 + S, n_groups)."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The numbers of rows, (3, n_groups)."""
+        return self.totals[:3].astype(np.int64)
 
     @property
     def n_ties(self) -> int:
         """The number of pairs of rows of one label in a query."""
-        return int((self.counts[0] * (self.counts[0] - 1) // 2).sum())
+        rows = self.counts[0]
+        return int((rows * (rows - 1) // 2).sum())
 
     def numbers(self, query: NDArray[np.int32], labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return the number of each row's class, -1 where it is none of these; O(m log classes)."""
@@ -76,45 +78,27 @@ class CrossingGroups(NamedTuple):
 def group_rows(
     query: NDArray[np.int32], labels: NDArray[Any], weight: FloatArray
 ) -> CrossingGroups:
-    """Count a block's rows by query and label, and sum their weights.
-
-    O(m) for few labels that are whole numbers, else O(m log m).
-    """
-    distinct, level = level_codes(labels)
-    n_keys = int(query.max(initial=-1) + 1) * distinct.size
-    keys, key = np.arange(n_keys), query.astype(np.int64) * distinct.size + level
-    if n_keys > max(_FEW_KEYS, query.size):
-        keys, key = np.unique(key, return_inverse=True)
-    rows = np.bincount(key, minlength=keys.size)
-    sides = [np.bincount(key[side > 0], minlength=keys.size) for side in weight] or [rows]
-    totals = np.zeros((len(weight), keys.size))
-    for total, side in zip(totals, weight, strict=True):
-        total += np.bincount(key, side, keys.size)
-    kept = np.flatnonzero(rows)
-    return CrossingGroups(
-        query=(keys[kept] // distinct.size).astype(np.int32),
-        label=distinct[keys[kept] % distinct.size],
-        counts=np.array([rows, sides[0], sides[-1]])[:, kept],
-        weight=totals[:, kept],
-    )
+    """Count a block's rows by query and label, and sum their weights, (S, n_rows)."""
+    sides = np.stack((weight[0], weight[-1])) > 0 if len(weight) else np.ones((2, query.size))
+    return _grouped(query, labels, np.vstack((np.ones((1, query.size)), sides, weight)))
 
 
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
     """Return the groups of all blocks together."""
     filled = [part for part in parts if part.query.size] or parts[:1]
-    query, label, counts, weight = (
-        np.concatenate(column, axis=-1) for column in zip(*filled, strict=True)
-    )
-    order = np.lexsort((label, query))
-    query, label = query[order], label[order]
-    is_first = np.ones(query.size, dtype=bool)
-    is_first[1:] = (query[1:] != query[:-1]) | (label[1:] != label[:-1])
-    starts = np.flatnonzero(is_first)
-    if starts.size:
-        counts, weight = (
-            np.add.reduceat(each[:, order], starts, axis=1) for each in (counts, weight)
-        )
-    return CrossingGroups(query[starts], label[starts], counts, weight)
+    return _grouped(*(np.concatenate(each, axis=-1) for each in zip(*filled, strict=True)))
+
+
+def _grouped(query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray) -> CrossingGroups:
+    """Sum totals, (n_totals, n), by query and label.
+
+    O(n) for few labels that are whole numbers, else O(n log n).
+    """
+    distinct, level = level_codes(labels)
+    keys, key = level_codes(query.astype(np.int64) * distinct.size + level)
+    of_query, of_label = np.divmod(keys.astype(np.int64), max(1, distinct.size))
+    sums = np.array([np.bincount(key, each, keys.size) for each in totals])
+    return CrossingGroups(of_query.astype(np.int32), distinct[of_label], sums)
 
 
 def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, int]:
@@ -122,14 +106,13 @@ def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, 
     graph = present_graph(graph, groups.label) if groups.query.size else None
     if graph is None:
         return None, 0
-    weights: dict[str, Any] = {"sample_weight": groups.counts[0].astype(np.float64)}
-    if len(groups.weight):
-        names = ("sample_weight",) if len(groups.weight) == 1 else ("winner_weight", "loser_weight")
-        weights = dict(zip(names, groups.weight, strict=True))
-    structure = Levels.build(groups.label, groups.query, graph=graph)
-    _, winners, losers = groups.counts[:, structure.row_of]
-    counts = pairs_by_query(winners, losers, structure.query_group, structure.edges)
-    return Levels.build(groups.label, groups.query, graph=graph, **weights), int(counts.sum())
+    weight = groups.totals[3:] if len(groups.totals) > 3 else groups.totals[:1]
+    names = ("sample_weight",) if len(weight) == 1 else ("winner_weight", "loser_weight")
+    weights = dict(zip(names, weight, strict=True))
+    levels = Levels.build(groups.label, groups.query, graph=graph, **weights)
+    _, winners, losers = groups.counts[:, levels.row_of]
+    counts = pairs_by_query(winners, losers, levels.query_group, levels.edges)
+    return levels, int(counts.sum())
 
 
 def scaled_by(levels: Levels, reduction: str) -> Levels:

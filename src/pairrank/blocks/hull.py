@@ -72,17 +72,14 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
     groups = merge_groups(passes.prepare(count_crossing, plan))
     levels, n_pairs = crossing_levels(groups, graph)
     if levels is None or not n_pairs:
-        known = np.arange(2) if catalog.labels is None else catalog.labels
-        raise no_pairs(catalog.n_kept, catalog.queries.size, known)
+        raise no_pairs(catalog.n_kept, catalog.queries.size, catalog.labels)
     edges = edges_of(levels)
     used = np.unique(edges)
     _refuse_too_many(used.size, catalog.n_features)
     at = levels.row_of[levels.group_start[used]]
-    classes = CrossingGroups(
-        groups.query[at], groups.label[at], groups.counts[:, at], groups.weight[:, at]
-    )
+    classes = CrossingGroups(groups.query[at], groups.label[at], groups.totals[:, at])
     passes.prepare(lay_out_hull, replace(plan, groups=classes))
-    total = classes.weight[0] if len(classes.weight) else classes.counts[0]
+    total = classes.totals[3 if len(classes.totals) > 3 else 0]
     edges = np.searchsorted(used, edges)
     bounded = np.zeros((2, used.size), dtype=bool)
     bounded[0, edges[:, 1]] = bounded[1, edges[:, 0]] = True

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks._contracts import BlockLayout, CrossingRows, Passes, RowBlock
-from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
+from pairrank.blocks.catalog import Catalog, kept_rows, query_numbers
 from pairrank.blocks.crossing import require_moments
 from pairrank.blocks.groups import (
     CrossingGroups,
@@ -98,13 +98,13 @@ def prepare(
         raise PairrankError(
             f"y has {y.shape[1]} columns, but preferences follow from one: give one column"
         )
-    if isinstance(graph, OrderGraph) and catalog.labels is not None and catalog.labels.size:
+    if isinstance(graph, OrderGraph):
         Levels.build(catalog.labels, graph=graph)  # warns once of labels that no block has
     plan, crossing = LayoutPlan(graph, reduction, catalog.crossing, compacts), None
     n_pairs, n_ties, weights = 0, 0, []
     if catalog.crossing.size:
-        is_unbounded = not catalog.has_qid and catalog.labels is None
-        require_moments(loss, MOST_LABELS if is_unbounded else 0, 0, catalog)
+        n_levels = catalog.labels.size if catalog.sample.rows.qid is None else 0
+        require_moments(loss, n_levels, 0, catalog)
         parts = passes.prepare(count_crossing, plan)
         groups = merge_groups(parts)
         n_levels = int(np.bincount(groups.query).max(initial=0))
@@ -117,8 +117,8 @@ def prepare(
     reports = passes.prepare(lay_out, plan)
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
-        known = np.arange(2) if catalog.labels is None else catalog.labels
-        raise no_pairs(catalog.n_kept, catalog.queries.size, known, catalog.has_roles)
+        found = catalog.n_kept, catalog.queries.size, catalog.labels
+        raise no_pairs(*found, catalog.has_roles)
     return Prepared(
         catalog=catalog,
         graph=graph,

@@ -129,7 +129,7 @@ class BlockSums:
     def __init__(self, problem: BlockProblem) -> None:
         self.problem = problem
         self.n_features, self.precision = problem.n_features, _PRECISION
-        self.dtype = problem.prepared.catalog.dtype
+        self.dtype = problem.prepared.catalog.sample.rows.X.dtype
         self.factor = problem.factor * problem.prepared.scale
         self._sharpness, self._has_error, self._is_first = 0, False, True
         self._zero: Point | None = None

@@ -331,11 +331,6 @@ class RowBlocks:
         return np.concatenate(parts), stacked(beside)
 
 
-def is_blocks(X: Any) -> bool:
-    """Whether X is a RowBlocks."""
-    return isinstance(X, RowBlocks)
-
-
 def refuse_given(**given: Any) -> None:
     """Raise a PairrankError if an argument that RowBlocks hold is given beside them."""
     names = [name for name, value in given.items() if value is not None]

@@ -67,6 +67,12 @@ class DaskPasses:
         """The number of features."""
         return self.partitions.features.n_features
 
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features, if they are text."""
+        names = self.partitions.features.names
+        return names if names and all(isinstance(name, str) for name in names) else None
+
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
         if not self._kept:

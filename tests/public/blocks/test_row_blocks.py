@@ -71,7 +71,7 @@ def test_what_is_no_function_is_refused(given_rows):
 
 
 def test_arguments_of_other_kinds_are_refused():
-    with pytest.raises(PairrankError, match="has returned int: it must return an iterator"):
+    with pytest.raises(PairrankError, match="has returned int: it must return a new iterator"):
         all_rows(RowBlocks(lambda: 5))
     with pytest.raises(PairrankError, match="map takes a function of X, got int"):
         cut([], X, Y).map(5)
