@@ -188,8 +188,9 @@ def _whole_levels(
     query_of = np.zeros(block.y.size, np.int32)
     if block.qid is not None:
         query_of = query_codes(block.qid)[1]
-    n_ties = group_rows(query_of[of_whole], block.y[of_whole], np.empty((0, 0))).n_ties
-    graph = present_graph(plan.graph, block.y[of_whole])
+    query_of, labels = query_of[of_whole], block.y[of_whole]
+    n_ties = group_rows(query_of, labels, np.empty((0, labels.size))).n_ties
+    graph = present_graph(plan.graph, labels)
     levels = None if graph is None else _levels(block, graph, weight_of_whole(block, of_whole))
     if levels is None or not levels.n_pairs:
         return None, Report(n_ties)
