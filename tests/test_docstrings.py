@@ -88,6 +88,11 @@ def test_examples_run(name):
     module = import_or_skip(name)
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.testmod(module, optionflags=options).failed == 0
+    for made in vars(module).values():  # by decorators of other modules: testmod leaves them out
+        if getattr(made, "__module__", "") == name and hasattr(made, "__wrapped__"):
+            found = doctest.DocTestFinder().find(made, globs=vars(module).copy(), module=False)
+            runner = doctest.DocTestRunner(optionflags=options)
+            assert [runner.run(each).failed for each in found] == [0] * len(found)
 
 
 @pytest.mark.parametrize("name", marked(public_objects()))

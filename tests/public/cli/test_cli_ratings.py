@@ -130,12 +130,17 @@ def test_bad_files_are_refused(votes, tmp_path):
     assert "is an input too" in refused("ratings", votes, *BASE, "-o", votes)
 
 
-def test_wrong_usage_is_refused(votes):
-    assert "need one another" in misused("ratings", votes, *BASE, "--half-life", "3")
-    assert "need one another" in misused("ratings", votes, *BASE, "--time", "day")
-    assert "NUMBER or NAME=NUMBER" in misused("ratings", votes, *BASE, "--anchor", "bob")
-    assert "use --group" in misused("ratings", votes, *BASE, "--covariance", "clusters")
-    assert "--level must be" in misused("ratings", votes, *BASE, "--level", "1.5")
-    assert "'bt' is not one of half" in misused("ratings", votes, *BASE, "--ties", "bt")
-    json_to_stdout = ("--json", "-o", "-")
-    assert "name a file with -o" in misused("ratings", votes, *BASE, *json_to_stdout)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--half-life 3", "need one another"),
+        ("--time day", "need one another"),
+        ("--anchor bob", "NUMBER or NAME=NUMBER"),
+        ("--covariance clusters", "use --group"),
+        ("--level 1.5", "--level must be"),
+        ("--ties bt", "'bt' is not one of half"),
+        ("--json -o -", "name a file with -o"),
+    ],
+)
+def test_wrong_usage_is_refused(votes, options, said):
+    assert said in misused("ratings", votes, *BASE, *options.split())

@@ -146,7 +146,7 @@ def test_infinite_features_are_refused_and_gaps_are_not():
         ranker.predict([[-np.inf]])
 
 
-def test_callbacks_see_rounds_and_stop_them():
+def test_callbacks_see_rounds_and_stop_them(capsys):
     X, y, _ = rows(60)
     steps = []
 
@@ -154,7 +154,8 @@ def test_callbacks_see_rounds_and_stop_them():
         steps.append(step)
         return step.n_iter == 3
 
-    ranker = RankBoost(10).fit(X, y, callback=stop_at_three)
+    ranker = RankBoost(10, verbose=1).fit(X, y, callback=stop_at_three)
+    assert len(capsys.readouterr().err.splitlines()) == 3
     assert (ranker.status_, ranker.n_estimators_) == ("stopped", 3)
     assert [step.n_iter for step in steps] == [1, 2, 3]
     np.testing.assert_array_equal(steps[-1].coef, ranker.rankings_.alphas)
@@ -171,12 +172,6 @@ def test_an_interrupt_keeps_the_rounds_so_far():
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         ranker = RankBoost(10).fit(X, y, callback=interrupt)
     assert (ranker.status_, ranker.n_estimators_) == ("interrupted", 2)
-
-
-def test_verbose_prints_a_line_per_round(capsys):
-    X, y, _ = rows(60)
-    RankBoost(3, verbose=1).fit(X, y)
-    assert len(capsys.readouterr().err.splitlines()) == 3
 
 
 def test_it_works_with_scikit_learns_tools():

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
-from pairrank import OrderGraph, Pairs, RankSVM
+from pairrank import OrderGraph, RankSVM
 from pairrank.exceptions import NoPairsWarning, PairrankError
 
 pytestmark = pytest.mark.numeric
@@ -24,24 +22,6 @@ def rows():
     X = rng.normal(size=(300, 5))
     y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
     return X, y, rng.integers(0, 12, 300)
-
-
-def test_the_optimum_equals_linear_svc_on_explicit_differences(rows):
-    X, y, qid = rows
-    better = [
-        (i, j) for i, j in itertools.permutations(range(120), 2) if qid[i] == qid[j] and y[i] > y[j]
-    ]
-    i, j = np.array(better).T
-    sign = np.where(np.arange(i.size) % 2, 1.0, -1.0)
-    differences = sign[:, None] * (X[i] - X[j])
-    # LinearSVC's objective is |w|^2/2 + C sum max(0, 1 - y w'x)^2 too.
-    svc = LinearSVC(C=0.3, fit_intercept=False, tol=1e-10, max_iter=100_000, dual=False)
-    svc.fit(differences, sign)
-    ours = RankSVM(C=0.3, reduction="sum", tol=1e-10).fit(X[:120], y[:120], qid=qid[:120])
-    np.testing.assert_allclose(ours.coef_, svc.coef_[0], rtol=1e-6)
-    from_pairs = RankSVM(C=0.3, reduction="sum", tol=1e-10).fit(X[:120], Pairs(i, j, n_rows=120))
-    np.testing.assert_allclose(from_pairs.coef_, svc.coef_[0], rtol=1e-6)
-    assert ours.n_pairs_ == from_pairs.n_pairs_ == len(better)
 
 
 def test_c_means_the_same_for_few_rows_and_many(rows):

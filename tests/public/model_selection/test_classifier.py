@@ -12,7 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import RocCurveDisplay, log_loss, roc_auc_score
+from sklearn.metrics import RocCurveDisplay, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -63,7 +63,7 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(rows, method, weigh
 
 @pytest.mark.parametrize(
     "names",
-    [["no", "yes"], [False, True], [-1, 1], [0.5, 7.0], [-1e308, 1e308]],
+    [["no", "yes"], [False, True], [-1e308, 1e308]],
     ids=lambda names: str(names),
 )
 def test_two_classes_of_any_type_are_predicted_as_they_are(rows, names):
@@ -81,25 +81,16 @@ def test_two_classes_of_any_type_are_predicted_as_they_are(rows, names):
     )
 
 
-def test_probabilities_are_calibrated_on_new_rows(rows):
-    X, y = rows
-    train, test = slice(0, 400), slice(400, None)
-    classifier = PairwiseClassifier(RankNCG()).fit(X[train], y[train])
-    peer = LogisticRegression().fit(X[train], y[train])
-    own, usual = (log_loss(y[test], each.predict_proba(X[test])) for each in (classifier, peer))
-    assert own == pytest.approx(usual, abs=0.02)
-
-
 def test_curves_scorers_and_searches_take_it_in_a_pipeline(rows):
     pytest.importorskip("matplotlib", reason="displays need matplotlib").use("Agg")
-    X, y = rows
-    model = make_pipeline(StandardScaler(), PairwiseClassifier())
+    X, y = (part[:200] for part in rows)
+    model = make_pipeline(StandardScaler(), PairwiseClassifier(cv=2))
     search = GridSearchCV(
         model,
         {"pairwiseclassifier__ranker": [RankSVM(), RankRLS()]},
         scoring=["roc_auc", "neg_log_loss", "accuracy"],
         refit="neg_log_loss",
-        cv=3,
+        cv=2,
         error_score="raise",
     ).fit(X, y)
     area = RocCurveDisplay.from_estimator(search.best_estimator_, X, y).roc_auc
