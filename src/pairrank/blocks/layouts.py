@@ -57,8 +57,7 @@ class Prepared:
     """Blocks that are laid out: the catalog with exact totals of pairs."""
 
     catalog: Catalog
-    graph: Any
-    reduction: str
+    plan: LayoutPlan
     n_pairs: int
     n_ties: int
     pair_weight: float
@@ -71,9 +70,9 @@ class Prepared:
     def scale(self) -> float:
         """The factor on all pairs that the reduction asks for, beside scales in the layouts."""
         catalog = self.catalog
-        if self.reduction == "query":
+        if self.plan.reduction == "query":
             return catalog.row_weight / max(1, catalog.queries.size)
-        if self.reduction == "sum":
+        if self.plan.reduction == "sum":
             return 1.0
         return float(scale_to(catalog.row_weight, np.float64(self.pair_weight)))
 
@@ -121,8 +120,7 @@ def prepare(
         raise no_pairs(*found, catalog.has_roles)
     return Prepared(
         catalog=catalog,
-        graph=graph,
-        reduction=reduction,
+        plan=plan,
         n_pairs=n_pairs,
         n_ties=n_ties + sum(report.n_ties for report in reports),
         pair_weight=math.fsum([*weights, *(report.weight for report in reports)]),
@@ -231,7 +229,7 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
     sample = prepared.catalog.sample
     rows = sample.rows
     assert rows.y is not None
-    graph = present_graph(prepared.graph, rows.y) if sample.n_rows else None
+    graph = present_graph(prepared.plan.graph, rows.y) if sample.n_rows else None
     if graph is None:
         return None
     alone = drawn_alone(sample)
@@ -244,7 +242,7 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
         return None
     first = levels.row_of[levels.query_start[:-1]]
     scale = np.where(alone[first], 1.0, 1.0 / sample.rate[first])
-    if prepared.reduction == "query":
+    if prepared.plan.reduction == "query":
         paired = levels.query_pair_weight
         scale = np.divide(scale, paired, out=np.zeros(paired.size), where=paired > 0)
     total = float(np.sum(scale * levels.query_pair_weight))
