@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from pairrank import (
     ConvexHullRanker,
     IterationCurveDisplay,
-    MPRank,
     RankNCG,
     RankNCGCV,
     RankRLS,
@@ -125,7 +124,6 @@ def thirds(y):
     [
         (RankSVM(), "C"),
         (RankNCG(), "alpha"),
-        (MPRank(n=1), "C"),
         (ConvexHullRanker(), "nu"),
     ],
     ids=str,

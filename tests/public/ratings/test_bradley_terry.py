@@ -290,7 +290,7 @@ def test_parts_without_a_comparison_are_a_warning_with_a_penalty():
     assert np.isfinite(model.standard_errors_).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_covariates_of_items_are_refused(seed):
     votes = make_votes(seed)
     height = np.random.default_rng(seed).normal(size=5)
@@ -306,10 +306,9 @@ def test_covariates_of_items_are_refused(seed):
     assert BradleyTerry().fit(**arguments(votes._replace(covariates=nearly))).status_ == "converged"
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_an_effect_that_decides_every_comparison_is_refused(seed):
-    votes = make_votes(seed, ties=0.0)
-    home = 0.5 + np.random.default_rng(seed).random((80, 1))
+def test_an_effect_that_decides_every_comparison_is_refused():
+    votes = make_votes(0, ties=0.0)
+    home = 0.5 + np.random.default_rng(0).random((80, 1))
     frame = pd.DataFrame(home, columns=["home"])
     with pytest.raises(PairrankError, match="'home' would be infinite"):
         BradleyTerry().fit(votes.winner, votes.loser, covariates=frame)
@@ -321,7 +320,7 @@ def test_an_effect_that_decides_every_comparison_is_refused(seed):
 
 @pytest.mark.parametrize("kind", TIES)
 def test_a_tight_tolerance_is_reached(kind):
-    for seed in range(6):
+    for seed in range(3):
         votes = make_votes(seed, n_items=12, size=300, covariates=1)
         model = BradleyTerry(ties=kind, tol=1e-12).fit(**arguments(votes))
         assert model.status_ == "converged"
