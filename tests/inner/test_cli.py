@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -49,17 +50,20 @@ def test_a_model_remembers_from_which_number_features_count(folder, tmp_path):
          "--solver", "ncg", "--tol", "1e-12"],
     ],
 )  # fmt: skip
-def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch, options):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_a_fit_keeps_the_best_weights(
+    folder, tmp_path, monkeypatch, options, number, code
+):
     least = 0 if "--stream" in options else 2  # a fit on blocks starts at a sample's optimum
 
     class Impatient(train.Progress):
         def __call__(self, step):
             if step.n_iter >= least:
-                raise KeyboardInterrupt
+                signal.raise_signal(number)
 
     monkeypatch.setattr(train, "Progress", Impatient)
     monkeypatch.chdir(folder)
-    done = run("train", *options, "-o", tmp_path / "m", "-q", code=130)
+    done = run("train", *options, "-o", tmp_path / "m", "-q", code=code)
     assert done.stderr.splitlines() == [
         f"pairrank: warning: interrupted: {tmp_path / 'm'} holds the best weights so far."
     ]
