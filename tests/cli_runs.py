@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pairrank.cli import main
 
+STREAMS = ("stdin", "stdout", "stderr")
+
 
 class Ended(NamedTuple):
     """How a command ended, and what it wrote."""
@@ -33,16 +35,23 @@ class Ended(NamedTuple):
 
 
 def invoke(
-    arguments: Sequence[Any], stdin: bytes | None = None, stdout: str | None = None
+    arguments: Sequence[Any],
+    stdin: bytes | None = None,
+    stdout: str | None = None,
+    closed: Sequence[int] = (),
+    encoding: str = "utf-8",
 ) -> Ended:
-    """Run a command in this process, and return how it ended; `stdout` may name a device."""
+    """Run a command in this process, and return how it ended.
+
+    `stdout` may name a device; descriptors in `closed` are closed, as a shell does.
+    """
     with contextlib.ExitStack() as stack:
         files: list[Any] = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         if stdout is not None:
             files[1] = stack.enter_context(open(stdout, "wb", buffering=0))
         files[0].write(stdin or b"")
         files[0].seek(0)
-        with _process_of(["pairrank", *map(str, arguments)], files):
+        with _process_of(["pairrank", *map(str, arguments)], files, closed, encoding):
             try:
                 main()
                 code: Any = 0
@@ -56,23 +65,28 @@ def invoke(
 
 
 @contextlib.contextmanager
-def _process_of(arguments: list[str], files: list[BinaryIO]) -> Iterator[None]:
+def _process_of(
+    arguments: list[str], files: list[BinaryIO], closed: Sequence[int], encoding: str
+) -> Iterator[None]:
     """Give this process a command's arguments and standard streams; all is put back after it."""
     before = [os.dup(descriptor) for descriptor in range(3)]
     streams = sys.argv, sys.stdin, sys.stdout, sys.stderr
     environment = dict(os.environ)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for descriptor, file in enumerate(files):
-        os.dup2(file.fileno(), descriptor)
+    if handlers[signal.SIGINT] is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = arguments
-    sys.stdin, sys.stdout, sys.stderr = (
-        io.TextIOWrapper(os.fdopen(number, mode, closefd=False), encoding="utf-8")
-        for number, mode in enumerate(("rb", "wb", "wb"))
-    )
+    for descriptor, (name, mode) in enumerate(zip(STREAMS, ("rb", "wb", "wb"), strict=True)):
+        os.dup2(files[descriptor].fileno(), descriptor)
+        file = os.fdopen(descriptor, mode, closefd=False)
+        setattr(sys, name, io.TextIOWrapper(file, encoding=encoding))
+    for descriptor in closed:
+        os.close(descriptor)
+        setattr(sys, STREAMS[descriptor], None)
     try:
         yield
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
             with contextlib.suppress(OSError):
                 stream.flush()
         sys.argv, sys.stdin, sys.stdout, sys.stderr = streams

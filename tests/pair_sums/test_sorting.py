@@ -55,13 +55,6 @@ def test_segments_are_sorted_apart_and_the_rest_is_left_alone():
     assert (rows[outside] == -1).all()
 
 
-def test_hard_scores_are_not_quadratic():
-    """One comparison per pair would take minutes here."""
-    generator = np.random.default_rng(2)
-    for kind in ("exponents", "last bits", "falling", "one huge", "mostly zero"):
-        sort_whole(np.asarray(HARD[kind](200_000, generator)))
-
-
 @pytest.mark.parametrize("lengths", [[], [0], [5], [3, 0, 1, 40], [2 * CELL, 7]])
 def test_sorted_segments_are_those_of_a_stable_sort(lengths):
     starts = np.cumsum([0, *lengths])

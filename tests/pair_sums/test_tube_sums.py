@@ -1,4 +1,4 @@
-"""Tube sums over differences and comparisons, against their definition pair by pair."""
+"""Sums of tubes and squares over differences and comparisons, against every pair."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairrank import Pairs
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Tube
+from pairrank.losses import Square, Tube
 from pairrank.pair_sums import bind, cells
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Differences
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.numeric
 
 EPS = np.finfo(float).eps
 TUBES = [Tube(epsilon, n) for epsilon in (0.0, 0.5) for n in (1, 2)]
-NAMES = [f"epsilon {tube.epsilon}, n {tube.n}" for tube in TUBES]
+LOSSES = [*TUBES, Square()]
 
 
 class Listed(NamedTuple):
@@ -63,31 +63,34 @@ def summed(listed, values, n_rows, sign):
     return result + sign * np.bincount(listed.j, values, n_rows)
 
 
-def check(tube, pair_sum, listed, scores, v):
+def check(loss, pair_sum, listed, scores, v):
     """Compare value, gradient and Hessian with sums of phi; pairs at the kink may go either way.
 
     Each of a pair's products may lose half of the smallest number to underflow.
     """
     n_rows, few = scores.size, 20 * scores.size * EPS
+    epsilon, power = getattr(loss, "epsilon", 0.0), getattr(loss, "n", 2)
     lost = 4 * listed.i.size * np.finfo(float).smallest_subnormal
     d = scores[listed.i] - scores[listed.j]
-    size_of_pair = listed.size + tube.epsilon
-    at_kink = np.abs(np.abs(listed.wanted - d) - tube.epsilon) <= 8 * EPS * size_of_pair
+    size_of_pair = listed.size + epsilon
+    at_kink = isinstance(loss, Tube) & (
+        np.abs(np.abs(listed.wanted - d) - epsilon) <= 8 * EPS * size_of_pair
+    )
     value, gradient = pair_sum.at(scores)[:2]
-    wanted = (listed.weight * tube.phi(d, listed.wanted)).sum()
-    assert abs(value - wanted) <= few * (listed.weight * size_of_pair**tube.n).sum() + lost
-    slopes = summed(listed, listed.weight * tube.phi(d, listed.wanted, order=1), n_rows, -1.0)
-    unsure = listed.weight * (at_kink if tube.n == 1 else 0.0)
-    size = listed.weight * (1.0 if tube.n == 1 else size_of_pair)
+    wanted = (listed.weight * loss.phi(d, listed.wanted)).sum()
+    assert abs(value - wanted) <= few * (listed.weight * size_of_pair**power).sum() + lost
+    slopes = summed(listed, listed.weight * loss.phi(d, listed.wanted, order=1), n_rows, -1.0)
+    unsure = listed.weight * (at_kink if power == 1 else 0.0)
+    size = listed.weight * (1.0 if power == 1 else size_of_pair)
     allowed = summed(listed, 2 * few * size + unsure, n_rows, 1.0) + lost
     assert (np.abs(gradient - slopes) <= allowed).all()
     assert pair_sum.error == 0.0
     assert not pair_sum.sharpen()
-    if tube.n == 1:
+    if power == 1:
         with pytest.raises(PairrankError, match="no curvature"):
             pair_sum.at(scores).curvature()
         return
-    curvatures = listed.weight * tube.phi(d, listed.wanted, order=2)
+    curvatures = listed.weight * loss.phi(d, listed.wanted, order=2)
     curvature = pair_sum.at(scores).curvature()
     pair_sum.at(scores[::-1].copy())
     product, diagonal = curvature.matvec(v), curvature.diagonal()
@@ -108,14 +111,17 @@ def differences_of(problem):
 
 
 @pytest.mark.parametrize("small_query", [0, sorted_sums.SMALL_QUERY])
-@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @given(problem=problems(graphs=("full",)))
-def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, problem):
+def test_differences_give_the_sum_over_every_pair(loss, small_query, problem):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorted_sums, "SMALL_QUERY", small_query)
-        pair_sum = bind(tube, differences_of(problem))
+        pair_sum = bind(loss, differences_of(problem))
     listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
-    check(tube, pair_sum, listed, problem.scores, problem.v)
+    if isinstance(loss, Square):  # means of queries round relative to scores and labels
+        size = np.abs(problem.scores) + np.abs(problem.y)
+        listed = listed._replace(size=listed.size + size[listed.i] + size[listed.j])
+    check(loss, pair_sum, listed, problem.scores, problem.v)
 
 
 @pytest.fixture
@@ -125,7 +131,7 @@ def every_query_is_large(monkeypatch):
 
 
 @pytest.mark.usefixtures("every_query_is_large")
-@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+@pytest.mark.parametrize("tube", TUBES, ids=repr)
 @given(problem=problems(graphs=("full",)))
 def test_cells_give_the_sum_over_every_difference_to_their_stated_error(tube, problem):
     pair_sum = bind(tube, differences_of(problem), pair_sum="cells")
@@ -154,9 +160,9 @@ def check_stated_errors(tube, pair_sum, listed, scores):
     assert off <= found.gradient_error + 2.0 * unsure.sum() + lost
 
 
-@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @given(problem=problems(graphs=("full",)).filter(lambda p: p.y.size > 1), seed=st.integers(0, 99))
-def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
+def test_comparisons_give_the_sum_over_each_of_them(loss, problem, seed):
     generator = np.random.default_rng(seed)
     n_rows, n_pairs = problem.y.size, int(generator.integers(1, 60))
     i = generator.integers(0, n_rows, n_pairs)
@@ -167,7 +173,7 @@ def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
     bound = pairs.bound(n_rows, sample_weight=problem.weight, reduction="rows", ties=False)
     for each in (pairs, bound):
         listed = listed_comparisons(each, problem.scores)
-        check(tube, bind(tube, each), listed, problem.scores, problem.v)
+        check(loss, bind(loss, each), listed, problem.scores, problem.v)
 
 
 @pytest.mark.parametrize("n", [1, 2])

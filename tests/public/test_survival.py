@@ -43,13 +43,6 @@ def test_every_kind_of_columns_gives_the_same_target():
         }
 
 
-def test_there_is_one_level_more_than_times_of_events():
-    event, time, _ = made(60, 1)
-    y = survival_target(event, time)["y"]
-    assert y.max() == np.unique(time[event]).size
-    assert y.min() >= 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -147,21 +140,6 @@ def test_the_standard_error_is_that_of_rows_left_out(ipcw, tied_tol):
     assert found[:5] == concordance_index(event, time, scores, ipcw=ipcw, tied_tol=tied_tol)[:5]
 
 
-def test_the_standard_error_is_the_spread_of_bootstrap_samples():
-    rng = np.random.default_rng(9)
-    n_rows, n_samples = 300, 1000
-    risk = rng.normal(size=n_rows)
-    time, end = rng.exponential(np.exp(-risk)), rng.exponential(2.0, n_rows)
-    event, time = time <= end, np.minimum(time, end)
-    scores = risk + rng.normal(size=n_rows)
-    draws = rng.integers(0, n_rows, (n_samples, n_rows))
-    spread = np.std([concordance_index(event[d], time[d], scores[d]).value for d in draws])
-    found = concordance_index(event, time, scores, standard_error=True).standard_error
-    # A standard deviation of 1000 draws is 1/sqrt(2000) off (five of them allowed); the bootstrap
-    # differs from the linear term by a share of order 1/n in the variance (10/n allowed).
-    assert found == pytest.approx(spread, rel=5 / np.sqrt(2 * n_samples) + 10 / n_rows)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -175,11 +153,6 @@ def test_the_standard_error_is_the_spread_of_bootstrap_samples():
 def test_a_wrong_option_is_refused(options, message):
     with pytest.raises(PairrankError, match=message):
         concordance_index([1, 0, 1], [1.0, 2.0, 2.0], [0.0, 1.0, 2.0], **options)
-
-
-def test_tau_makes_the_weights_known():
-    found = concordance_index([1, 0, 1], [1.0, 2.0, 2.0], [3.0, 1.0, 2.0], ipcw=True, tau=2.0)
-    assert found.value == 1.0
 
 
 def test_no_comparable_pair_gives_nan_and_a_warning():

@@ -42,22 +42,6 @@ class Quadratic(Plain):
         return self.rounded(self.A.T @ self.rounded(self.A @ v)) + self.penalty * v
 
 
-@pytest.fixture
-def system():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(40, 12)) * np.logspace(0, 1, 12), rng.normal(size=40)
-
-
-def test_it_solves_the_normal_equations(system):
-    A, b = system
-    found = LinearCG()(Quadratic(A, b, 0.3), np.zeros(12), tol=1e-12, max_iter=200)
-    expected = np.linalg.solve(A.T @ A + 0.3 * np.eye(12), A.T @ b)
-    assert found.status is Status.CONVERGED
-    np.testing.assert_allclose(found.coef, expected, rtol=1e-10)
-    value = 0.5 * np.sum((A @ expected - b) ** 2) + 0.15 * expected @ expected
-    assert found.history[-1].value == pytest.approx(value)
-
-
 def test_what_the_recursion_believes_is_confirmed_by_the_gradient():
     rng = np.random.default_rng(0)
     A, b = rng.normal(size=(60, 20)) * np.logspace(0, 3, 20), rng.normal(size=60)

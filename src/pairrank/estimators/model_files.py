@@ -28,7 +28,6 @@ COLUMNS = "columns"
 """The name of the columns by role among the information on the fit."""
 
 _ZERO_BASED = "zero_based"
-CLASSIFIER = "PairwiseClassifier"
 
 _KERNEL, _RANKINGS = "kernel_", "rankings_"
 """Attributes with arrays of their own, and the prefixes of the names of these arrays."""
@@ -153,11 +152,6 @@ def read_ranker(path: str | os.PathLike[str]) -> SavedRanker:
 
 def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
     """Return the ranker of a record; `path` is for messages. Raises as `load_model`."""
-    if record.estimator == CLASSIFIER:
-        raise FileFormatError(
-            f"{path}: the file holds a classifier; use pairrank.PairwiseClassifier.load; its "
-            "`ranker_` is a ranker"
-        )
     if record.estimator not in RANKERS:
         raise FileFormatError(
             f"{path}: the model is a {record.estimator}, which this version of pairrank does not "

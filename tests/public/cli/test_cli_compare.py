@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
 
 import numpy as np
@@ -19,13 +18,22 @@ from pairrank.io import write_rows, write_svmlight
 MODELS = ["--models", "ranksvm,ridge,logistic_regression", "--folds", 3, "--inner-folds", 0]
 
 
+def record_of(*arguments):
+    return json.loads(run("compare", *arguments, *MODELS, "--json").stdout)
+
+
+def assert_scores(record, found, *names):
+    """Check some scores of a record, where None is NaN."""
+    for name in names:
+        scores = np.array(record["scores"][name], dtype=float)
+        np.testing.assert_array_equal(scores, found.scores[name])
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("compare")
     rows = make_rows(0, n_rows=120, n_queries=12)
     write_svmlight(home / "rows.txt", rows)
-    for name in ("rows.csv", "rows.parquet"):
-        write_rows(home / name, rows)
     write_svmlight(home / "one.txt", rows._replace(y=rows.X[:, 0] + rows.X[:, 1], qid=None))
     return home
 
@@ -38,36 +46,33 @@ def test_the_json_is_that_of_python(folder):
         "--metric",
         "map",
         "--seed",
-        3,
+        "3",
         "--resamples",
-        199,
+        "199",
         "--repeats",
-        2,
+        "2",
     ]
-    record = json.loads(run("compare", folder / "rows.txt", *MODELS, *asked, "--json").stdout)
+    record = record_of(folder / "rows.txt", *asked, "--repeats", 2)
     found = compare(
         rows.X, rows.y, qid=rows.qid, models=MODELS[1], metrics=["ndcg@5", "map"], cv=3,
         n_repeats=2, inner_cv=0, random_state=3, n_resamples=199,
     )  # fmt: skip
     assert record["best"] == found.best_
-    for name in ("ndcg@5", "map"):
-        values = [math.nan if value is None else value for value in record["scores"][name]]
-        np.testing.assert_array_equal(values, found.scores[name])
+    assert_scores(record, found, "ndcg@5", "map")
     p_values = record["differences"]["adjusted_p_value"]
     assert p_values == found.differences["adjusted_p_value"].tolist()
 
 
 def test_the_table_shows_means_and_reasons(folder):
-    done = run("compare", folder / "rows.txt", *MODELS, "-q")
+    asked = [folder / "rows.txt", "--metric", "ndcg@5"]
+    done = run("compare", *asked, *MODELS, "-q")
     assert done.stdout == done.stderr == ""
-    done = run("compare", folder / "rows.txt", *MODELS, "--metric", "ndcg@5")
-    assert "3 models on" in done.stdout
-    record = json.loads(
-        run("compare", folder / "rows.txt", *MODELS, "--metric", "ndcg@5", "--json").stdout
-    )
-    assert f"{record['summary']['ndcg@5'][0]:.4g} ±" in done.stdout
-    said = " ".join(done.stdout.split())
+    said = " ".join(run("compare", *asked, *MODELS).stdout.split())
+    assert "3 models on" in said
+    assert f"{record_of(*asked)['summary']['ndcg@5'][0]:.4g} ±" in said
     assert "logistic_regression: a classifier orders two levels, and there are 3" in said
+    one = run("compare", folder / "one.txt", "--models", "ranksvm,ridge", "--inner-folds", 0)
+    assert "over 5 folds" in " ".join(one.stdout.split())
 
 
 def test_files_of_every_kind_are_written(folder, tmp_path):
@@ -86,76 +91,66 @@ def test_files_of_every_kind_are_written(folder, tmp_path):
     assert len(rows) == 2 * 12
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
-def test_tables_are_read_with_the_columns_of_train(folder, name):
-    asked = [*MODELS, "--metric", "ndcg@5", "--json"]
-    text = json.loads(run("compare", folder / "rows.txt", *asked).stdout)
-    columns = ["--label", "label", "--qid", "qid"]
-    table = json.loads(run("compare", folder / name, *columns, *asked).stdout)
-    assert table["scores"]["ndcg@5"] == text["scores"]["ndcg@5"]
-    fewer = json.loads(run("compare", folder / name, *columns, "--drop", "f0", *asked).stdout)
-    assert fewer["settings"]["n_features"] == 3
-
-
-def test_rows_of_one_query_are_tested_over_folds(folder):
-    done = run("compare", folder / "one.txt", "--models", "ranksvm,ridge", "--inner-folds", 0)
-    assert "corrected resampled t test over 5 folds" in " ".join(done.stdout.split())
-
-
-def test_weights_and_graphs_reach_the_models(folder, tmp_path):
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_weights_and_graphs_reach_the_models(tmp_path, suffix):
     rows = make_rows(0, n_rows=120, n_queries=12)
     weight = np.linspace(0.5, 2.0, 120)
-    write_rows(tmp_path / "w.csv", rows._replace(weight=weight))
-    record = json.loads(
-        run(
-            "compare", tmp_path / "w.csv", "--qid", "qid", "--weight", "weight", "--graph", "chain",
-            *MODELS, "--metric", "pairwise_accuracy", "--json",
-        ).stdout
-    )  # fmt: skip
+    write_rows(tmp_path / f"w.{suffix}", rows._replace(weight=weight))
+    asked = [
+        "--qid",
+        "qid",
+        "--weight",
+        "weight",
+        "--drop",
+        "f0",
+        "--graph",
+        "chain",
+        "--metric",
+        "pairwise_accuracy",
+    ]
     found = compare(
-        rows.X, rows.y, qid=rows.qid, sample_weight=weight, graph="chain", models=MODELS[1], cv=3,
-        inner_cv=0, metrics="pairwise_accuracy",
+        rows.X[:, 1:], rows.y, qid=rows.qid, sample_weight=weight, graph="chain",
+        models=MODELS[1], cv=3, inner_cv=0, metrics="pairwise_accuracy",
     )  # fmt: skip
-    values = [math.nan if v is None else v for v in record["scores"]["pairwise_accuracy"]]
-    np.testing.assert_array_equal(values, found.scores["pairwise_accuracy"])
+    record = record_of(tmp_path / f"w.{suffix}", *asked, "--metric", "pairwise_accuracy")
+    assert record["settings"]["n_features"] == 3
+    assert_scores(record, found, "pairwise_accuracy")
 
 
-def test_wrong_usage_is_refused(folder):
+MISUSES = {
+    "--models rigde": "did you mean ridge",
+    "--models ridge,ridge": "named twice",
+    "--models ,": "--models names none",
+    "--baseline hull": "--baseline 'hull' is not one of the models",
+    "--inner-folds 1": "--inner-folds must be 0, or at least 2",
+    "--seed 4294967296": "--seed",
+    "-o twice.csv --per-query ./twice.csv": "would be written twice",
+    "--metric foo": "there is no metric",
+    "--folds 1": "--folds",
+}
+
+
+@pytest.mark.parametrize("asked", MISUSES)
+def test_wrong_usage_is_refused(folder, asked):
+    assert MISUSES[asked] in misused("compare", folder / "rows.txt", *asked.split())
+
+
+def test_bad_input_is_refused_before_any_work(folder, tmp_path, monkeypatch):
     rows = folder / "rows.txt"
-    assert "did you mean ridge" in misused("compare", rows, "--models", "rigde")
-    assert "named twice" in misused("compare", rows, "--models", "ridge,ridge")
-    assert "--models names none" in misused("compare", rows, "--models", ",")
-    assert "--baseline must be one of --models" in misused("compare", rows, "--baseline", "hull")
-    assert "--inner-folds must be 0, or at least 2" in misused("compare", rows, "--inner-folds", 1)
-    assert "--seed" in misused("compare", rows, "--seed", 2**32)
-    twice = ["-o", folder / "twice.csv", "--per-query", folder / "." / "twice.csv"]
-    assert "would be written twice" in misused("compare", rows, *twice)
-    assert "there is no metric" in misused("compare", rows, "--metric", "foo")
-    assert "--folds" in misused("compare", rows, "--folds", 1)
-
-
-def test_bad_input_is_refused_before_any_work(folder, tmp_path):
-    rows = folder / "rows.txt"
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    said = refused("compare", rows, "-o", tmp_path / "page.html")
+    assert "pip install 'pairrank[report]'" in said
+    assert list(tmp_path.iterdir()) == []
     assert "no such file" in refused("compare", tmp_path / "none.txt")
     assert "ends in .html" in refused("compare", rows, "-o", tmp_path / "x.xlsx")
     assert "its folder does not exist" in refused("compare", rows, "-o", tmp_path / "no" / "x.md")
-    write_rows(tmp_path / "rows.csv", make_rows(0))
-    assert "is an input too" in refused(
-        "compare", tmp_path / "rows.csv", "-o", tmp_path / "rows.csv"
-    )
+    table = tmp_path / "rows.csv"
+    write_rows(table, make_rows(0))
+    assert "is an input too" in refused("compare", table, "-o", table)
+    said = refused("compare", table, "--qid", "qid", "--folds", 9)
+    assert "6 queries cannot make 9 folds: take fewer folds" in said
     (tmp_path / "same.txt").write_text("1 qid:1 1:1\n1 qid:1 1:2\n1 qid:2 1:1\n1 qid:2 1:0\n")
     assert "same.txt: " in refused("compare", tmp_path / "same.txt")
-    assert "6 queries cannot make 9 folds: take fewer folds" in refused(
-        "compare", tmp_path / "rows.csv", "--qid", "qid", "--folds", 9
-    )
     (tmp_path / "low.txt").write_text("-1 qid:1 1:1\n1 qid:1 1:2\n-1 qid:2 1:1\n1 qid:2 1:0\n")
-    assert "needs labels of 0 and more" in refused(
-        "compare", tmp_path / "low.txt", "--metric", "ndcg@5"
-    )
-
-
-def test_without_jinja2_a_page_is_refused_before_any_work(folder, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    said = refused("compare", folder / "rows.txt", "-o", tmp_path / "page.html")
-    assert "pip install 'pairrank[report]'" in said
-    assert list(tmp_path.iterdir()) == []
+    said = refused("compare", tmp_path / "low.txt", "--metric", "ndcg@5")
+    assert "needs labels of 0 and more" in said

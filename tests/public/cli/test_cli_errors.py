@@ -29,14 +29,10 @@ def test_bad_rows_are_refused_with_their_line(case, tmp_path):
     (tmp_path / "bad.txt").write_text(text)
     said = refused("train", tmp_path / "bad.txt", "-o", tmp_path / "m")
     assert any(place in said for place in places), said
-    assert not (tmp_path / "m").exists()
     assert "bad.txt" in said
-
-
-def test_bad_rows_on_standard_input_are_refused(tmp_path):
-    said = refused("train", "-", "-o", tmp_path / "m", stdin=b"1 1:2\n0 x\n")
-    assert "standard input" in said
-    assert "line 2" in said
+    piped = refused("train", "-", "-o", tmp_path / "m", stdin=text.encode())
+    assert piped == said.replace(str(tmp_path / "bad.txt"), "standard input")
+    assert not (tmp_path / "m").exists()
 
 
 TABLES = {
@@ -46,6 +42,11 @@ TABLES = {
     "text feature": ("label,a\n1,red\n0,blue\n", [], ["'a'"]),
     "text label": ("label,a\nhigh,1\nlow,2\n", [], ["text"]),
     "negative weight": ("label,w,a\n1,1,2\n0,-1,3\n", ["--weight", "w"], ["negative"]),
+    "negative role": (
+        "label,w,a\n1,1,2\n0,-1,3\n",
+        ["--winner-weight", "w"],
+        ["winner_weight[1] = -1.0 is negative"],
+    ),
     "header only": ("label,a\n", [], ["no rows"]),
     "empty": ("", [], ["empty"]),
 }
@@ -60,7 +61,7 @@ def test_bad_tables_are_refused_with_their_column(case, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("role", ["qid", "weight"])
+@pytest.mark.parametrize("role", ["qid", "weight", "docid"])
 def test_a_column_named_as_a_role_is_no_feature_unasked(folder, tmp_path, role):
     path = tmp_path / "roles.csv"
     path.write_text(f"label,{role},f0,f1,f2\n1,1,2,3,4\n0,1,5,6,8\n")
@@ -100,53 +101,27 @@ def test_labels_that_the_metric_cannot_judge_are_refused_before_the_fit(
     assert "signs.txt" in refused("train", folder / "train.txt", "-o", tmp_path / "m", *valid)
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_other_features_than_the_model_are_refused(folder, tmp_path, command):
-    (tmp_path / "wide.txt").write_text("1 qid:1 1:2 9:1\n0 qid:1 1:1\n")
-    said = refused(command, folder / "model", tmp_path / "wide.txt")
-    assert "9" in said
-    assert "4" in said
-
-
-def test_missing_feature_columns_are_refused(folder, tmp_path):
-    train = ["train", f"{folder}/train.csv", "-o", f"{tmp_path}/m", "--qid", "qid", "-q"]
-    assert invoke(train).exit_code == 0
-    (tmp_path / "other.csv").write_text("f0,f1,f2\n1,2,3\n")
-    assert "'f3'" in refused("predict", tmp_path / "m", tmp_path / "other.csv")
-
-
-def damage(model: bytes, how: str) -> bytes:
-    """Return the bytes of a model file after an accident."""
-    if how == "cut":
-        return model[:-5]
-    if how == "cut early":
-        return model[:30]
-    if how == "empty":
-        return b""
-    if how == "newer":
-        return model.replace(b'"version": 2', b'"version": 9', 1)
-    if how == "foreign":
-        return b"\x80\x04" + model
+def changed(model):
     at = model.index(b"coef_.npy") + 140
     return model[:at] + bytes([model[at] ^ 1]) + model[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    ("how", "places"),
-    [
-        ("cut", ["cut"]),
-        ("cut early", ["damaged", "cut"]),
-        ("empty", ["not a pairrank model"]),
-        ("newer", ["damaged"]),
-        ("foreign", ["not a pairrank model"]),
-        ("a bit", ["damaged"]),
-    ],
-)
-def test_bad_model_files_are_refused(folder, tmp_path, how, places):
-    (tmp_path / "m").write_bytes(damage((folder / "model").read_bytes(), how))
+DAMAGES = {
+    "cut": (lambda model: model[:-5], "cut"),
+    "cut early": (lambda model: model[:30], "damaged"),
+    "empty": (lambda model: b"", "not a pairrank model"),
+    "newer": (lambda model: model.replace(b'"version": 2', b'"version": 9', 1), "damaged"),
+    "foreign": (lambda model: b"\x80\x04" + model, "not a pairrank model"),
+    "a bit": (changed, "damaged"),
+}
+
+
+@pytest.mark.parametrize(("damage", "place"), DAMAGES.values(), ids=DAMAGES)
+def test_bad_model_files_are_refused(folder, tmp_path, damage, place):
+    (tmp_path / "m").write_bytes(damage((folder / "model").read_bytes()))
     said = refused("predict", tmp_path / "m", folder / "train.txt", "-o", tmp_path / "scores")
-    assert any(place in said for place in places), said
-    assert "m" in said
+    assert place in said
+    assert str(tmp_path / "m") in said
     assert not (tmp_path / "scores").exists()
 
 

@@ -38,92 +38,73 @@ def test_a_model_is_written_in_every_format(folder, tmp_path, format):
     X = make_rows(0).X
     found = READERS[format](target.read_bytes(), NAMES, X)
     np.testing.assert_allclose(found, load_model(folder / "model").predict(X), atol=1e-4)
-    assert run("export", folder / "model", "--format", format).stdout_bytes == target.read_bytes()
+    piped = run("export", "-", "--format", format, stdin=(folder / "model").read_bytes())
+    assert piped.stdout_bytes == target.read_bytes()
 
 
 def test_the_suffix_names_the_format(folder, tmp_path):
     run("export", folder / "model", "-o", tmp_path / "m.csv")
     assert (tmp_path / "m.csv").read_text().startswith("feature,weight\nf1,")
-    assert "one of elasticsearch, opensearch, solr, json" in refused(
-        "export", folder / "model", "-o", tmp_path / "m.json"
-    )
+    said = refused("export", folder / "model", "-o", tmp_path / "m.json")
+    assert "one of elasticsearch, opensearch, solr, json" in said
     assert "one of elasticsearch" in refused("export", folder / "model")
     assert "not one of elasticsearch" in misused("export", folder / "model", "--format", "pmml")
 
 
 def test_names_are_the_models_or_given(folder, tmp_path):
-    assert "f0," in run("export", folder / "named", "--format", "csv").stdout
+    def names(model, *asked):
+        shown = run("export", folder / model, "--format", "csv", *asked).stdout
+        return [line.split(",")[0] for line in shown.splitlines()[1:]]
+
+    given = "--feature-names"
     (tmp_path / "names").write_text("title match\nbody\nage\nclicks\n", encoding="utf-8")
-    shown = run(
-        "export", folder / "model", "--format", "csv", "--feature-names", f"@{tmp_path}/names"
-    )
-    assert [line.split(",")[0] for line in shown.stdout.split("\n")[1:5]] == [
-        "title match", "body", "age", "clicks",
-    ]  # fmt: skip
-    given = run("export", folder / "model", "--format", "solr", "--feature-names", "a,b,c,d")
-    assert list(json.loads(given.stdout)["params"]["weights"]) == ["a", "b", "c", "d"]
-    few = refused("export", folder / "model", "--format", "csv", "--feature-names", "a,b")
-    assert "2 names, but the model has 4 features" in few
-    none = refused("export", folder / "model", "--format", "csv", "--feature-names", " ,")
-    assert "--feature-names holds no name" in none
-
-
-def test_the_model_has_a_name_in_a_search_engine(folder):
+    assert names("named") == ["f0", "f1", "f2", "f3"]
+    assert names("model", given, f"@{tmp_path}/names") == ["title match", "body", "age", "clicks"]
+    assert names("model", given, "a,b,c,d") == ["a", "b", "c", "d"]
+    for text, complaint in {
+        "a,b": "2 names, but the model has 4 features",
+        " ,": "--feature-names holds no name",
+    }.items():
+        assert complaint in refused("export", folder / "model", "--format", "csv", given, text)
     shown = run("export", folder / "model", "--format", "opensearch", "--name", "shop")
     assert json.loads(shown.stdout)["model"]["name"] == "shop"
-    assert "no name in format 'csv'" in refused(
-        "export", folder / "model", "--format", "csv", "--name", "shop"
-    )
+    said = refused("export", folder / "model", "--format", "csv", "--name", "shop")
+    assert "no name in format 'csv'" in said
 
 
-def test_a_check_says_that_the_order_is_kept(folder, tmp_path):
-    done = run(
-        "export", folder / "model", "-o", tmp_path / "m", "--format", "json",
-        "--check", folder / "rows.txt",
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "data", "columns"),
+    [("model", "rows.txt", []), ("named", "rows.csv", ["--label", "label", "--qid", "qid"])],
+)
+def test_a_check_says_that_the_order_is_kept(folder, tmp_path, model, data, columns):
+    asked = ["-o", tmp_path / "m", "--format", "json", "--check", folder / data, *columns]
+    done = run("export", folder / model, *asked)
     assert done.stdout == ""
     assert done.stderr.startswith("pairrank: check: the order of all ")
     assert done.stderr.endswith("pairs is kept (60 rows, 6 queries).\n")
-    columns = ["--label", "label", "--qid", "qid"]
-    table = run(
-        "export", folder / "named", "-o", tmp_path / "n", "--format", "json",
-        "--check", folder / "rows.csv", *columns,
-    )  # fmt: skip
-    assert "6 queries" in table.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
-    done = run(
-        "export", folder / "model", "-o", tmp_path / "m", "--format", "solr",
-        "--check", folder / "far.txt",
-    )  # fmt: skip
-    assert done.stderr.startswith("pairrank: warning: format 'solr' is computed in float32: ")
-    assert "in 6 of 6 queries: query " in done.stderr
-    assert " and 1 more; subtract a constant " in done.stderr
+    asked = ["-o", tmp_path / "m", "--format", "solr", "--check", folder / "far.txt"]
+    said = run("export", folder / "model", *asked).stderr
+    assert said.startswith("pairrank: warning: format 'solr' is computed in float32: ")
+    assert "in 6 of 6 queries: " in said
+    assert " and 1 more; subtract a constant " in said
     assert (tmp_path / "m").exists()
 
 
 def test_bad_input_leaves_no_file(folder, tmp_path):
-    target = tmp_path / "out.csv"
+    target, model = tmp_path / "out.csv", folder / "model"
     assert "not linear" in refused("export", folder / "kernel", "-o", target)
     assert "not a pairrank model" in refused("export", folder / "rows.txt", "-o", target)
-    assert "no such file" in refused(
-        "export", folder / "model", "-o", target, "--check", "nosuch.txt"
-    )
-    assert "folder does not exist" in refused("export", folder / "model", "-o", target / "x.csv")
+    assert "no such file" in refused("export", model, "-o", target, "--check", "nosuch.txt")
+    assert "folder does not exist" in refused("export", model, "-o", target / "x.csv")
     misused("export", "-", "-o", target, "--check", "-")
     assert list(tmp_path.iterdir()) == []
-    before = (folder / "model").read_bytes()
-    assert "is an input too" in refused(
-        "export", folder / "model", "-o", folder / "model", "--format", "csv"
-    )
-    assert (folder / "model").read_bytes() == before
-
-
-def test_a_model_comes_from_standard_input(folder):
-    content = (folder / "model").read_bytes()
-    piped = run("export", "-", "--format", "sql", stdin=content)
-    assert piped.stdout == run("export", folder / "model", "--format", "sql").stdout
+    before = model.read_bytes()
+    assert "is an input too" in refused("export", model, "-o", model, "--format", "csv")
+    assert model.read_bytes() == before
 
 
 def test_features_keep_their_numbers_in_svmlight_text_that_counts_from_0(tmp_path):
@@ -134,10 +115,3 @@ def test_features_keep_their_numbers_in_svmlight_text_that_counts_from_0(tmp_pat
     assert " 2:" in run("export", tmp_path / "model", "--format", "ranklib").stdout
     run("convert", tmp_path / "rows.txt", tmp_path / "rows.csv")
     assert (tmp_path / "rows.csv").read_text().startswith("label,f0,f1\n")
-
-
-def test_a_check_of_rows_with_names_says_only_what_it_found(folder):
-    asked = ("--format", "sql", "--check", folder / "rows.csv", "--label", "label")
-    said = run("export", folder / "named", *asked).stderr
-    assert said.startswith("pairrank: check: the order of all ")
-    assert len(said.splitlines()) == 1

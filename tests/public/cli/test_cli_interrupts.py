@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from cli_runs import IMPATIENT, invoke
+from cli_runs import invoke
 
 
 def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
@@ -49,14 +49,3 @@ def test_control_c_while_reading_writes_nothing(tmp_path):
     assert process.returncode == 130
     assert b"Traceback" not in said
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_ignored_control_c_stays_ignored(folder, tmp_path):
-    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IMPATIENT
-    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q"]
-    done = subprocess.run(
-        [sys.executable, "-c", ignoring, "numba", *train],
-        capture_output=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert (tmp_path / "m").exists()

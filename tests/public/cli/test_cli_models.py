@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from cli_rows import N_FEATURES, WORDS, compared, make_rows
+from cli_rows import WORDS
 from cli_runs import run
 from pairrank import (
     SGD,
@@ -15,7 +15,6 @@ from pairrank import (
     Kernel,
     MPRank,
     OrderGraph,
-    Pairs,
     PairwiseRanker,
     RankBoost,
     RankNCG,
@@ -28,22 +27,16 @@ from pairrank import (
 from pairrank.io import read_svmlight
 
 MODELS = {
-    "ranksvm": RankSVM,
-    "rankncg": RankNCG,
-    "rankrls": RankRLS,
-    "mprank": MPRank,
-    "svrank": SVRank,
-    "pairwise": PairwiseRanker,
-    "hull": ConvexHullRanker,
-    "rankboost": RankBoost,
+    "ranksvm": (RankSVM, "C"),
+    "rankncg": (RankNCG, "alpha"),
+    "rankrls": (RankRLS, "alpha"),
+    "mprank": (MPRank, "C"),
+    "svrank": (SVRank, "C"),
+    "pairwise": (PairwiseRanker, "C"),
+    "hull": (ConvexHullRanker, "nu"),
+    "rankboost": (RankBoost, "n_estimators"),
 }
-STRENGTHS = {name: "C" for name in MODELS} | {
-    "rankncg": "alpha",
-    "rankrls": "alpha",
-    "hull": "nu",
-    "rankboost": "n_estimators",
-}
-LARGER_IS_BETTER = {"pairwise_accuracy", "wmw", "auc"}
+"""Each model's ranker, and the parameter that a search picks."""
 
 
 def rows_of(folder, name):
@@ -73,7 +66,7 @@ def words_of(params):
 def made_of(model, params):
     """Return a ranker with parameters, some of which are those of its kernel or its solver."""
     nested = {name: value for name, value in params.items() if "__" in name}
-    ranker = MODELS[model](**{name: params[name] for name in params.keys() - nested.keys()})
+    ranker = MODELS[model][0](**{name: params[name] for name in params.keys() - nested.keys()})
     if any(name.startswith("kernel__") for name in nested):
         ranker.set_params(kernel=Kernel(ranker.kernel))
     if any(name.startswith("solver__") for name in nested):
@@ -115,7 +108,7 @@ def told_of(model, plain):
     """Return what the summary says of a fitted ranker."""
     told = {"model": type(plain).__name__, "n_pairs": plain.n_pairs_, "status": plain.status_}
     told |= {"queries": 6, "objective": pytest.approx(plain.objective_), "rows": 60, "features": 4}
-    strength = STRENGTHS[model]
+    strength = MODELS[model][1]
     told[strength] = getattr(plain, f"{strength}_", getattr(plain, strength))
     for name in ("regularization", "n", "epsilon", "kernel"):
         value = getattr(plain, f"{name}_", getattr(plain, name, None))
@@ -140,8 +133,7 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, params):
     record, _ = trained(folder, tmp_path, model, *words_of(params))
     X, y, qid = rows_of(folder, "train")
     plain = made_of(model, params).fit(X, y, qid=qid)
-    saved = load_model(tmp_path / "m")
-    assert repr(saved) == repr(plain)
+    assert repr(load_model(tmp_path / "m")) == repr(plain)
     new = rows_of(folder, "valid")[0]
     scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
     np.testing.assert_allclose(np.array(scores, float), plain.predict(new), rtol=1e-9)
@@ -151,7 +143,8 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, params):
         assert (name in record) == (name in told)
     info = json.loads(run("info", tmp_path / "m", "--json").stdout)
     assert info["model"] == type(plain).__name__
-    assert info[f"param {STRENGTHS[model]}"] == getattr(plain, STRENGTHS[model])
+    strength = MODELS[model][1]
+    assert info[f"param {strength}"] == getattr(plain, strength)
     judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
     assert judged["pairwise_accuracy"] > 0.7
     assert ("msd" in judged) == (model in ("rankrls", "mprank", "svrank"))
@@ -185,11 +178,11 @@ def test_a_search_takes_the_best_strength(folder, tmp_path, model, metric, param
     record, said = trained(folder, tmp_path, model, *search, *words_of(params))
     X, y, qid = rows_of(folder, "train")
     X_val, y_val, qid_val = rows_of(folder, "valid")
-    held, judge = {}, {}
+    held, (ranker, strength) = {}, MODELS[model]
     if params.get("regularization") == "hybrid":
         held = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
         params = {**params, "validation_metric": metric}
-    strength = STRENGTHS[model]
+    is_of_pairs = metric in ("pairwise_accuracy", "wmw")
     lines = [line.split() for line in said.splitlines() if line.startswith(f"{strength} ")]
     assert len(lines) > 5
     measured = {}
@@ -197,15 +190,14 @@ def test_a_search_takes_the_best_strength(folder, tmp_path, model, metric, param
         exact = min((2.0**k for k in range(-40, 40)), key=lambda near: abs(near - float(value)))
         kind = int if strength == "n_estimators" else float
         given = exact if abs(exact / float(value) - 1) < 1e-5 else kind(value)
-        plain = MODELS[model](**{strength: given}, **params).fit(X, y, qid=qid, **held)
-        score = {"wmw": metrics.wmw_score}.get(metric) or getattr(metrics, metric)
-        if metric in LARGER_IS_BETTER or model == "hull":
-            judge = {"graph": getattr(plain, "graph", "full")}
+        plain = ranker(**{strength: given}, **params).fit(X, y, qid=qid, **held)
+        score = metrics.wmw_score if metric == "wmw" else getattr(metrics, metric)
+        judge = {"graph": getattr(plain, "graph", "full")} if is_of_pairs else {}
         if metric == "tube_cost":
             judge = {"epsilon": plain.epsilon_, "n": plain.n}
         measured[given] = score(y_val, plain.predict(X_val), qid=qid_val, **judge)
         assert float(shown) == pytest.approx(measured[given], rel=1e-3, abs=1e-5)
-    best = (max if metric in LARGER_IS_BETTER else min)(measured.values())
+    best = (max if is_of_pairs else min)(measured.values())
     assert record[f"valid {metric}"] == pytest.approx(best, rel=1e-9)
     assert measured[record[strength]] == pytest.approx(best, rel=1e-9)
     assert getattr(load_model(tmp_path / "m"), strength) == record[strength]
@@ -213,20 +205,19 @@ def test_a_search_takes_the_best_strength(folder, tmp_path, model, metric, param
 
 
 def test_pairs_are_judged_over_the_model_s_own_graph(folder, tmp_path):
-    valid = ["--valid", folder / "valid.txt"]
     X, y, qid = rows_of(folder, "valid")
     for search in ([], ["--search"]):
-        record, _ = trained(folder, tmp_path, "ranksvm", "--graph", "chain", *valid, *search)
+        options = ["--graph", "chain", "--valid", folder / "valid.txt", *search]
+        record, _ = trained(folder, tmp_path, "ranksvm", *options)
         scores = load_model(tmp_path / "m").predict(X)
-        over = {
-            graph: metrics.pairwise_accuracy(y, scores, qid=qid, graph=graph)
-            for graph in ("full", "chain")
-        }
-        assert over["full"] != over["chain"]
-        assert record["valid pairwise_accuracy"] == over["chain"]
-    judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
-    full = json.loads(run("evaluate", folder / "model", folder / "valid.txt", "--json").stdout)
-    assert judged["pairwise_accuracy"] == over["chain"]
+        chain = metrics.pairwise_accuracy(y, scores, qid=qid, graph="chain")
+        assert chain != metrics.pairwise_accuracy(y, scores, qid=qid)
+        assert record["valid pairwise_accuracy"] == chain
+    judged, full = (
+        json.loads(run("evaluate", model, folder / "valid.txt", "--json").stdout)
+        for model in (tmp_path / "m", folder / "model")
+    )
+    assert judged["pairwise_accuracy"] == chain
     assert judged["n_pairs"] < full["n_pairs"]
 
 
@@ -247,7 +238,7 @@ def test_validation_rows_stop_a_fit(folder, tmp_path, model, params, metric):
     record, _ = trained(folder, tmp_path, model, *options)
     X, y, qid = rows_of(folder, "train")
     X_val, y_val, qid_val = rows_of(folder, "valid")
-    plain = MODELS[model](**params)
+    plain = MODELS[model][0](**params)
     if metric:
         plain.set_params(validation_metric=metric)
     plain.fit(X, y, qid=qid, X_val=X_val, y_val=y_val, qid_val=qid_val)
@@ -260,27 +251,6 @@ def test_validation_rows_stop_a_fit(folder, tmp_path, model, params, metric):
         assert "validation error" not in record
     else:
         assert record["validation error"] == pytest.approx(1 - best)
-
-
-@pytest.mark.parametrize("name", ["ranksvm", "rankncg", "rankrls", "mprank", "svrank"])
-def test_comparisons_are_learnt(folder, tmp_path, name):
-    i, j, magnitude = compared(0)
-    if name in ("ranksvm", "rankncg"):
-        keep = np.flatnonzero(np.array(magnitude) > 0)
-        i, j, magnitude = np.array(i)[keep], np.array(j)[keep], np.ones(keep.size)
-    lines = [f"{a},{b},1,{float(c)!r}" for a, b, c in zip(i, j, magnitude, strict=True)]
-    (tmp_path / "some.csv").write_text("i,j,weight,magnitude\n" + "\n".join(lines) + "\n")
-    record, _ = trained(folder, tmp_path, name, "--pairs", tmp_path / "some.csv")
-    pairs = Pairs(i, j, magnitude=magnitude, n_rows=60)
-    X, _, qid = rows_of(folder, "train")
-    plain = MODELS[name]().fit(X, pairs, qid=qid)
-    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-7)
-    assert record["n_pairs"] == len(i)
-    assert "levels" not in record
-    judged = ["evaluate", tmp_path / "m", folder / "train.txt", "--json"]
-    found = json.loads(run(*judged, "--pairs", tmp_path / "some.csv").stdout)
-    accuracy = metrics.pairwise_accuracy(pairs, plain.predict(X))
-    assert found == {"pairwise_accuracy": pytest.approx(accuracy), "n_pairs": len(i)}
 
 
 @pytest.mark.parametrize(
@@ -306,11 +276,3 @@ def test_a_hull_learns_words_and_weights_and_warns_of_absent_classes(folder, tmp
     assert said.startswith("pairrank: warning:")
     assert "absent" in said
     assert load_model(tmp_path / "m").n_edges_ == 6
-
-
-def test_the_rows_of_converted_files_train_the_same_model(folder, tmp_path):
-    run("convert", folder / "train.txt", tmp_path / "a.csv")
-    text, _ = trained(folder, tmp_path, "ranksvm")
-    run("train", tmp_path / "a.csv", "-o", tmp_path / "n", "-q", "--qid", "qid")
-    assert load_model(tmp_path / "n").n_pairs_ == text["n_pairs"]
-    assert text["features"] == N_FEATURES == make_rows(0).X.shape[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pytest
 
 from cli_rows import make_rows
@@ -48,6 +47,9 @@ def test_the_page_shows_the_metrics_of_the_model(folder, tmp_path):
     shown = page_at(tmp_path / "page.html").shown
     assert f"{value:.4g}" in shown
     assert "Report on first, rows of rows.txt" in shown
+    done = run("report", folder / "first", folder / "rows.txt", "-o", "-")
+    assert done.stdout.startswith("<!doctype html>")
+    assert done.stderr == ""
 
 
 def test_metrics_title_and_comparisons_can_be_given(folder, tmp_path):
@@ -70,28 +72,15 @@ def test_two_models_stand_side_by_side_also_with_other_features(folder, tmp_path
     assert "f0" not in page_at(out).shown.split("Weights")[1].split()
 
 
-def test_the_page_goes_to_standard_output(folder):
-    done = run("report", folder / "first", folder / "rows.txt", "-o", "-")
-    assert done.stdout.startswith("<!doctype html>")
-    assert done.stderr == ""
-
-
-def test_wrong_input_is_refused_before_any_work(folder, tmp_path):
-    first, rows = folder / "first", folder / "rows.txt"
-    assert "its folder does not exist" in refused(
-        "report", first, rows, "-o", tmp_path / "none" / "page.html"
-    )
-    assert "is an input too" in refused("report", first, rows, "-o", rows)
-    assert "there is no metric" in misused("report", first, rows, "--metric", "foo")
-    assert "names the same model" in misused("report", first, rows, "--against", first)
-    assert "leave out --graph" in misused(
-        "report", first, rows, "--graph", "chain", "--pairs", folder / "votes.csv"
-    )
-    np.testing.assert_equal(sorted(path.name for path in tmp_path.iterdir()), [])
-
-
-def test_without_jinja2_the_command_says_what_to_install(folder, tmp_path, monkeypatch):
+def test_wrong_input_is_refused_before_any_work(folder, tmp_path, monkeypatch):
+    report = ["report", folder / "first", folder / "rows.txt"]
+    lost, comparisons = tmp_path / "none" / "page.html", ["--pairs", folder / "votes.csv"]
+    assert "its folder does not exist" in refused(*report, "-o", lost)
+    assert "is an input too" in refused(*report, "-o", folder / "rows.txt")
+    assert "there is no metric" in misused(*report, "--metric", "foo")
+    assert "names the same model" in misused(*report, "--against", folder / "first")
+    assert "leave out --graph" in misused(*report, "--graph", "chain", *comparisons)
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    said = refused("report", folder / "first", folder / "rows.txt", "-o", tmp_path / "page.html")
+    said = refused(*report, "-o", tmp_path / "page.html")
     assert "pip install 'pairrank[report]'" in said
     assert list(tmp_path.iterdir()) == []

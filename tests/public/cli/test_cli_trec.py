@@ -38,45 +38,48 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "txt"])
 def test_a_run_has_the_model_s_scores(folder, tmp_path, suffix):
     predict = ["predict", folder / "named", folder / f"test.{suffix}", "--run", "me"]
-    run(*predict, "-o", tmp_path / "run.txt")
+    text = run(*predict).stdout_bytes
     rows = rows_of(1)
     scores = load_model(folder / "plain").predict(rows.X)
-    assert run_of(content_of(tmp_path / "run.txt")) == to_run(rows.qid, rows.docid, scores)
-    assert run(*predict).stdout == (tmp_path / "run.txt").read_text()
-    assert {line.split()[5] for line in run(*predict).stdout.splitlines()} == {"me"}
-    run(*predict, "-o", tmp_path / "run.gz")
-    assert (
-        gzip.decompress((tmp_path / "run.gz").read_bytes()) == (tmp_path / "run.txt").read_bytes()
-    )
+    assert run_of(text) == to_run(rows.qid, rows.docid, scores)
+    assert {line.split()[5] for line in text.splitlines()} == {b"me"}
+    for name in ("run.txt", "run.gz"):
+        run(*predict, "-o", tmp_path / name)
+        assert content_of(tmp_path / name) == text
 
 
-def test_a_run_of_a_table_takes_its_columns_from_options_too(folder, tmp_path):
+def test_a_run_of_a_table_takes_its_columns_from_options_too(folder):
     predict = ["predict", folder / "plain", folder / "test.csv", "--run", "me"]
     text = run(*predict, *OPTIONS).stdout
     assert text == run("predict", folder / "plain", folder / "test.txt", "--run", "me").stdout
-    assert "name their column with --docid" in misused(
-        *predict, "--qid", "query", "--label", "grade"
-    )
+    named = misused(*predict, "--qid", "query", "--label", "grade")
+    assert "name their column with --docid" in named
     said = refused(*predict, "--docid", "doc", "--drop", "grade,query")
     assert "--run needs queries: name their column with --qid" in said
+    for name in ("a b", ""):
+        assert "--run takes a name without blanks" in misused(*predict[:-1], name)
 
 
-def test_what_a_run_cannot_hold_is_refused_and_nothing_is_written(folder, tmp_path):
-    out = tmp_path / "run"
-    cases = {
-        "0 qid:1 1:1 4:1\n": "no row has a document identifier; write '# docid = X'",
-        "0 1:1 4:1 # docid = a\n": "--run needs queries",
-        "0 qid:1 1:1 4:1 # a\n1 qid:1 1:2 # a\n": "query '1' has the document 'a' twice",
-        "0 qid:1 1:1 4:1 # a\n1 qid:1 1:2\n": "row 1 (from 0) has no document identifier",
+@pytest.mark.parametrize(
+    ("command", "text", "message"),
+    [
+        ("predict", "0 qid:1 1:1 4:1\n", "no row has a document identifier; write '# docid = X'"),
+        ("predict", "0 1:1 4:1 # docid = a\n", "--run needs queries"),
+        ("predict", "0 qid:1 1:1 4:1 # a\n1 qid:1 1:2 # a\n", "has the document 'a' twice"),
+        ("predict", "0 qid:1 1:1 4:1 # a\n1 qid:1 1:2\n", "row 1 (from 0) has no document"),
+        ("convert", "1 1:2 # a\n", "qrels need queries"),
+        ("convert", "1 qid:1 1:2\n", "no row has a document identifier"),
+        ("convert", "1.5 qid:1 1:2 # a\n", "qrels need whole numbers as labels"),
+    ],
+)  # fmt: skip
+def test_what_runs_and_qrels_cannot_hold_is_refused(folder, tmp_path, command, text, message):
+    bad, out = tmp_path / "bad.txt", tmp_path / "x.qrels"
+    bad.write_text(text)
+    commands = {
+        "predict": ["predict", folder / "plain", bad, "--run", "x", "-o", out],
+        "convert": ["convert", bad, out],
     }
-    for text, message in cases.items():
-        (tmp_path / "bad.txt").write_text(text)
-        said = refused("predict", folder / "plain", tmp_path / "bad.txt", "--run", "x", "-o", out)
-        assert message in said
-        assert "bad.txt" in said or "row 1" in said
-    predict = ["predict", folder / "plain", folder / "test.txt", "-o", out, "--run"]
-    assert "--run takes a name without blanks" in misused(*predict, "a b")
-    assert "--run takes a name without blanks" in misused(*predict, "")
+    assert message in refused(*commands[command])
     assert not out.exists()
 
 
@@ -114,67 +117,42 @@ def test_labels_are_converted_to_qrels(folder, tmp_path, source, target):
     assert qrels_of(content_of(tmp_path / target[0])) == to_qrels(rows.qid, rows.docid, rows.y)
 
 
-def test_qrels_need_queries_documents_and_grades(tmp_path):
-    cases = {
-        "1 1:2 # a\n": "qrels need queries",
-        "1 qid:1 1:2\n": "no row has a document identifier",
-        "1.5 qid:1 1:2 # a\n": "qrels need whole numbers as labels",
-    }
-    for text, message in cases.items():
-        (tmp_path / "a.txt").write_text(text)
-        assert message in refused("convert", tmp_path / "a.txt", tmp_path / "x.qrels")
-    assert not (tmp_path / "x.qrels").exists()
-
-
 @pytest.mark.parametrize("suffix", ["query", "group"])
 def test_side_files_give_the_queries_of_every_command(folder, tmp_path, suffix):
-    rows = rows_of(1)
     for name, seed in (("train", 0), ("test", 1)):
         write_rows(tmp_path / f"{name}.txt", rows_of(seed)._replace(qid=None))
         (tmp_path / f"{name}.txt.{suffix}").write_text("10\n" * 6)
-    valid = ["--valid", tmp_path / "test.txt", "--json"]
-    record = json.loads(run("train", tmp_path / "train.txt", "-o", tmp_path / "m", *valid).stdout)
+    train = ["train", tmp_path / "train.txt", "-o", tmp_path / "m"]
+    record = json.loads(run(*train, "--valid", tmp_path / "test.txt", "--json").stdout)
     assert record["queries"] == 6
-    np.testing.assert_array_equal(
-        load_model(tmp_path / "m").coef_, load_model(folder / "plain").coef_
-    )
-    evaluate = ["evaluate", folder / "plain"]
-    wanted = json.loads(run(*evaluate, folder / "test.txt", "--json").stdout)
-    assert json.loads(run(*evaluate, tmp_path / "test.txt", "--json").stdout) == wanted
-    (tmp_path / f"test.txt.{suffix}").rename(tmp_path / "sizes")
-    named = ["--query-sizes", tmp_path / "sizes", "--json"]
-    assert json.loads(run(*evaluate, tmp_path / "test.txt", *named).stdout) == wanted
-    assert json.loads(run("info", tmp_path / "test.txt", *named).stdout)["queries"] == 6
-    run("convert", tmp_path / "test.txt", tmp_path / "x.csv", *named[:2])
-    assert (
-        read_rows(tmp_path / "x.csv", qid="qid", docid="docid").qid.tolist()
-        == (rows.qid + 1).tolist()
-    )
+    plain = load_model(folder / "plain")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, plain.coef_)
+    evaluate = ["evaluate", folder / "plain", tmp_path / "test.txt", "--json"]
+    wanted = run("evaluate", folder / "plain", folder / "test.txt", "--json").stdout
+    assert run(*evaluate).stdout == wanted
+    sizes = (tmp_path / f"test.txt.{suffix}").rename(tmp_path / "sizes")
+    named = ["--query-sizes", sizes]
+    assert run(*evaluate, *named).stdout == wanted
+    info = json.loads(run("info", tmp_path / "test.txt", "--json", *named).stdout)
+    assert info["queries"] == 6
+    run("convert", tmp_path / "test.txt", tmp_path / "x.csv", *named)
+    back = read_rows(tmp_path / "x.csv", qid="qid", docid="docid")
+    assert back.qid.tolist() == (rows_of(1).qid + 1).tolist()
 
 
-def test_a_named_side_file_is_of_the_training_rows_only(tmp_path):
-    write_rows(tmp_path / "train.txt", make_rows(0)._replace(qid=None))
-    write_rows(tmp_path / "valid.txt", make_rows(1, 30, 3))
-    (tmp_path / "sizes").write_text("30\n30\n")
-    options = ["--query-sizes", tmp_path / "sizes", "--valid", tmp_path / "valid.txt"]
-    run("train", tmp_path / "train.txt", "-o", tmp_path / "m", "-q", *options)
-    said = refused("train", tmp_path / "valid.txt", "-o", tmp_path / "m", *options)
-    assert "queries of their own" in said
-    options[1] = tmp_path / "nowhere"
-    assert "no such file" in refused(
-        "train", tmp_path / "train.txt", "-o", tmp_path / "m", *options
-    )
-    options[1] = "-"
-    assert "holds one input" in misused("train", "-", "-o", tmp_path / "m", *options)
-
-
-def test_a_side_file_is_not_written_over(tmp_path):
-    (tmp_path / "a.txt").write_text("1 1:2\n0 1:3\n")
-    (tmp_path / "sizes").write_text("2\n")
-    named = ["--query-sizes", tmp_path / "sizes"]
-    for command in (["train", tmp_path / "a.txt", "-o"], ["convert", tmp_path / "a.txt"]):
-        assert "is an input too" in refused(*command, tmp_path / "sizes", *named)
-    assert (tmp_path / "sizes").read_text() == "2\n"
+def test_a_named_side_file_is_of_the_training_rows_only_and_never_the_output(tmp_path):
+    rows, valid, sizes = (tmp_path / name for name in ("train.txt", "valid.txt", "sizes"))
+    write_rows(rows, make_rows(0)._replace(qid=None))
+    write_rows(valid, make_rows(1, 30, 3))
+    sizes.write_text("30\n30\n")
+    options = ["-o", tmp_path / "m", "--valid", valid, "--query-sizes"]
+    run("train", rows, "-q", *options, sizes)
+    assert "queries of their own" in refused("train", valid, *options, sizes)
+    assert "no such file" in refused("train", rows, *options, tmp_path / "nowhere")
+    assert "holds one input" in misused("train", "-", *options, "-")
+    for command in (["train", rows, "-o"], ["convert", rows]):
+        assert "is an input too" in refused(*command, sizes, "--query-sizes", sizes)
+    assert sizes.read_text() == "30\n30\n"
 
 
 @pytest.mark.parametrize("suffix", ["txt", "parquet"])

@@ -12,8 +12,6 @@ from pairrank import load_model
 from pairrank.io import read_svmlight
 from pairrank.metrics import tube_cost
 
-MODELS = ["ranksvm", "rankncg", "rankrls", "mprank", "svrank", "pairwise", "hull", "rankboost"]
-
 COMMANDS = [
     (["train"], "Missing argument"),
     (["trian", "x"], "No such command"),
@@ -38,6 +36,14 @@ COMMANDS = [
     (["predict", "-", "-"], "one input"),
     (["info", "x", "--format", "xml"], "'xml' is not one of auto, svmlight"),
     (["train", "x", "--query-size", "y", "-o", "m"], "--query-sizes"),
+    (["info", "x", "--graph", ""], "neither full nor chain"),
+    (["info", "x", "--graph", "best"], "'best' is neither full nor chain nor edges"),
+    (["info", "x", "--graph", "0<"], "neither"),
+    (["info", "x", "--graph", "0<<1"], "neither"),
+    (["info", "x", "--graph", "0<0"], "with itself"),
+    (["info", "x", "--graph", "a<b<c<a"], "cycle: 'a' < 'b' < 'c' < 'a'"),
+    (["train", "x", "-o", "m", "--graph", "0<1,"], "neither"),
+    (["evaluate", "m", "x", "--graph", "0<1,"], "neither"),
 ]
 
 
@@ -46,27 +52,9 @@ def test_wrong_usage_of_commands(arguments, said):
     assert said in misused(*arguments)
 
 
-GRAPHS = {
-    "": "neither full nor chain",
-    "best": "'best' is neither full nor chain nor edges",
-    "0<": "neither",
-    "0<<1": "neither",
-    "0<1,": "neither",
-    "0<0": "with itself",
-    "a<b<c<a": "cycle: 'a' < 'b' < 'c' < 'a'",
-}
-
-
-@pytest.mark.parametrize("graph", GRAPHS)
-def test_what_is_no_graph_is_wrong_usage(graph):
-    for command in (["train", "x", "-o", "m"], ["evaluate", "m", "x"], ["info", "x"]):
-        assert GRAPHS[graph] in misused(*command, "--graph", graph)
-
-
 OPTIONS = [
     ("ranksvm", "-C much", "'much' is not a number."),
     ("ranksvm", "-C 0", "-C must be greater than 0 (got 0.0)."),
-    ("ranksvm", "-C -1", "-C must be greater than 0 (got -1.0)."),
     ("ranksvm", "-C nan", "-C must be a finite number (got nan)"),
     ("ranksvm", "--tol -1", "--tol must be"),
     ("ranksvm", "--max-iter -1", "--max-iter must be"),
@@ -87,12 +75,10 @@ OPTIONS = [
      "--valid-pairs cannot be judged by ndcg@10; use pairwise_accuracy."),
     ("ranksvm", "--metric nosuch", "there is no metric 'nosuch'"),
     ("ranksvm", "--metric accuracy", "no metric 'accuracy' (did you mean pairwise_accuracy?)"),
-    ("ranksvm", "--metric ndcg@0", "there is no metric 'ndcg@0'"),
     ("nosuch", "", "'nosuch' is not one of ranksvm, rankncg"),
     ("rankncg", "-C 1", "Model rankncg has no option -C; use --alpha."),
     ("rankncg", "--eps 0", "--eps must be greater than 0 (got 0.0)"),
     ("rankncg", "--eps 1", "--eps must be below 1, got 1.0"),
-    ("rankncg", "--eps nan", "--eps must be a finite number (got nan)"),
     ("rankncg", "--alpha 0", "--alpha must be greater than 0"),
     ("rankncg", "--solver sgd --eta0 0", "--eta0 must be greater than 0 (got 0.0)."),
     ("rankncg", "--eta0 1", "--eta0 needs --solver sgd."),
@@ -109,17 +95,11 @@ OPTIONS = [
     ("rankrls", "--winner-weight w", "Model rankrls does not take --winner-weight:"),
     ("rankrls", "--loser-weight w", "Model rankrls does not take --loser-weight:"),
     ("mprank", "--n 3", "'3' is not one of 1, 2"),
-    ("mprank", "--winner-weight w", "Model mprank does not take --winner-weight:"),
     ("svrank", "--epsilon -0.1", "--epsilon must be at least 0 (got -0.1)"),
-    ("svrank", "--epsilon nan", "--epsilon must be a finite number (got nan)"),
-    ("svrank", "--winner-weight w", "Model svrank does not take --winner-weight:"),
     ("hull", "--nu 0", "--nu must be greater than 0 (got 0.0)"),
-    ("hull", "--nu nan", "--nu must be a finite number (got nan)"),
-    ("hull", "-C 1", "Model hull has no option -C; use --nu."),
     ("hull", "--pairs p", "learns from labels, not from --pairs; use ranksvm, rankncg"),
     ("hull", "--regularizer l1", "'l1' is not one of rkhs, coefficients"),
     ("hull", "--regularizer rkhs", "--regularizer needs --kernel rbf or poly."),
-    ("hull", "--search --valid v --nu 1", "--search picks --nu itself"),
     ("hull", "--winner-weight w", "Model hull does not take --winner-weight:"),
     ("rankboost", "--patience 3", "--patience needs --early-stopping"),
     ("rankboost", "--validation-fraction 0.2", "--validation-fraction needs --early-stopping"),
@@ -130,15 +110,13 @@ OPTIONS = [
     ("ranksvm", "--kernel-features exact", "--kernel-features needs --kernel rbf or poly."),
     ("ranksvm", "--kernel rbf --degree 2", "--degree needs --kernel poly."),
     ("ranksvm", "--kernel rbf --coef0 0", "--coef0 needs --kernel poly."),
-    ("ranksvm", "--kernel precomputed", "which files of rows do not hold: use rbf or poly"),
-    ("ranksvm", "--kernel linear", "'linear' is not rbf or poly; leave it out for linear"),
-    ("ranksvm", "--kernel sigmoid", "'sigmoid' is not rbf or poly"),
+    ("ranksvm", "--kernel precomputed", "'precomputed' is not one of rbf, poly."),
+    ("ranksvm", "--kernel linear", "'linear' is not one of rbf, poly."),
     ("ranksvm", "--kernel rbf --gamma 0", "--gamma must be greater than 0 (got 0.0)"),
     ("ranksvm", "--kernel rbf --gamma inf", "--gamma must be a finite number (got inf)"),
     ("ranksvm", "--kernel rbf --gamma wide", "'wide' is not a number or one of scale"),
     ("ranksvm", "--kernel poly --degree 0", "--degree must be at least 1"),
     ("ranksvm", "--kernel poly --coef0 -1", "--coef0 must be at least 0"),
-    ("ranksvm", "--kernel poly --coef0 nan", "--coef0 must be a finite number (got nan)"),
     ("ranksvm", "--kernel rbf --kernel-features fourier", "'fourier' is not one of auto"),
     ("ranksvm", "--kernel rbf --kernel-features exact --components 9",
      "--components needs --kernel-features auto or nystroem."),
@@ -152,40 +130,42 @@ def test_options_that_do_not_fit_are_wrong_usage(tmp_path, model, options, said)
     assert not (tmp_path / "m").exists()
 
 
-OWNERS = {
-    "--loss": ["ranksvm", "rankncg", "pairwise"],
-    "--reduction": ["ranksvm", "rankncg", "pairwise", "rankboost"],
-    "--pair-sum": ["ranksvm", "rankncg", "pairwise"],
-    "--solver": ["ranksvm", "rankncg", "rankrls", "mprank", "svrank", "pairwise"],
-    "--epsilon": ["svrank"],
-    "--regularization": ["rankrls"],
-    "--regularizer": ["hull"],
-}
-
-
-@pytest.mark.parametrize("option", OWNERS)
-def test_an_option_of_other_models_is_refused(option):
-    for model in MODELS:
+@pytest.mark.parametrize(
+    ("option", "owners"),
+    [
+        ("--loss", "ranksvm rankncg pairwise"),
+        ("--reduction", "ranksvm rankncg pairwise rankboost"),
+        ("--pair-sum", "ranksvm rankncg pairwise"),
+        ("--solver", "ranksvm rankncg rankrls mprank svrank pairwise"),
+        ("--epsilon", "svrank"),
+        ("--regularization", "rankrls"),
+        ("--regularizer", "hull"),
+    ],
+)
+def test_an_option_of_other_models_is_refused(option, owners):
+    models = "ranksvm rankncg rankrls mprank svrank pairwise hull rankboost"
+    for model in models.split():
         said = misused("train", "x", "-o", "m", "--model", model, option, "nosuch")
-        if model in OWNERS[option]:
+        if model in owners.split():
             assert "'nosuch' is not " in said
         else:
-            assert f"Model {model} has no option {option}; it is an option of " in said
-            assert all(owner in said.split("option of")[1] for owner in OWNERS[option])
+            _, named, others = said.partition(f"Model {model} has no option {option}; it is an")
+            assert named
+            assert all(owner in others for owner in owners.split())
 
 
 @pytest.mark.parametrize(
     ("model", "options", "said"),
     [
-        ("mprank", ["--n", "1", "--solver", "cg"], "--solver (for n = "),
-        ("mprank", ["--solver", "bundle"], "--solver (for n = "),
-        ("svrank", ["--n", "2", "--solver", "bundle"], "--solver (for n = "),
-        ("rankrls", ["--regularization", "iteration", "--solver", "direct"], "use --solver cg"),
+        ("mprank", "--n 1 --solver cg", "--solver (for n = "),
+        ("mprank", "--solver bundle", "--solver (for n = "),
+        ("svrank", "--n 2 --solver bundle", "--solver (for n = "),
+        ("rankrls", "--regularization iteration --solver direct", "use --solver cg"),
     ],
 )
 def test_options_that_a_fit_refuses_are_wrong_usage(folder, tmp_path, model, options, said):
     train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", model, "-q"]
-    assert said in misused(*train, *options)
+    assert said in misused(*train, *options.split())
 
 
 def help_of(*arguments):
@@ -213,22 +193,12 @@ def test_help_is_that_of_the_model():
 
 
 def test_a_tube_is_judged_by_the_model_s_own_epsilon_and_power(folder, tmp_path):
-    tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2]
-    valid = ["--valid", folder / "valid.txt", "--metric", "tube_cost", "--json"]
-    trained = run("train", folder / "train.txt", "-o", tmp_path / "tube", *tube, *valid).stdout
-    rows = read_svmlight(folder / "valid.txt")
-    scores = load_model(tmp_path / "tube").predict(rows.X)
-    own = tube_cost(rows.y, scores, qid=rows.qid, epsilon=0.7, n=2)
-    assert own != tube_cost(rows.y, scores, qid=rows.qid)
-    assert json.loads(trained)["valid tube_cost"] == own
-    judged = ["evaluate", tmp_path / "tube", folder / "valid.txt", *valid[2:]]
-    assert json.loads(run(*judged).stdout)["tube_cost"] == own
-    scores = load_model(folder / "model").predict(rows.X)
-    judged[1] = folder / "model"
-    assert json.loads(run(*judged).stdout)["tube_cost"] == tube_cost(rows.y, scores, qid=rows.qid)
-
-
-def test_the_columns_of_a_file_are_options_of_every_command(folder, tmp_path):
-    commands = [["info", folder / "train.csv"], ["evaluate", folder / "model", folder / "test.csv"]]
-    for command in (*commands, ["convert", folder / "train.csv", tmp_path / "c.txt"]):
-        run(*command, "--qid", "qid", "--format", "csv", "--dtype", "float32")
+    rows, model = read_svmlight(folder / "valid.txt"), tmp_path / "tube"
+    tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2, "--valid", folder / "valid.txt"]
+    asked = ["--metric", "tube_cost", "--json"]
+    trained = json.loads(run("train", folder / "train.txt", "-o", model, *tube, *asked).stdout)
+    for name, options in ((model, {"epsilon": 0.7, "n": 2}), (folder / "model", {})):
+        cost = tube_cost(rows.y, load_model(name).predict(rows.X), qid=rows.qid, **options)
+        found = json.loads(run("evaluate", name, folder / "valid.txt", *asked).stdout)
+        assert found["tube_cost"] == cost
+        assert (trained["valid tube_cost"] == cost) == bool(options)

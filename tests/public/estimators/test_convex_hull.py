@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.svm import SVC, LinearSVC
 
 import pairrank
 from pairrank import ConvexHullRanker, Kernel, OrderGraph, Pairs, RankSVM
@@ -73,52 +72,9 @@ def test_a_kernel_s_optimum_is_that_of_formulation_27(graph, regularizer):
     np.testing.assert_allclose(fitted.predict(new), rbf_kernel(new, X, gamma=0.8) @ expansion)
 
 
-@pytest.mark.parametrize("nu", [0.01, 1.0, 100.0])
-def test_binary_weights_are_half_of_the_support_vector_machine_s(nu):
-    X, y = make_rows(1.0)
-    binary = (y > 2).astype(float)
-    hull = ConvexHullRanker(nu, tol=1e-11).fit(X, binary)
-    centred = X - X.mean(axis=0)
-    # A huge column of ones leaves LinearSVC's intercept all but unpenalised.
-    svm = LinearSVC(C=nu, intercept_scaling=1e3, tol=1e-12, max_iter=200_000, dual=False)
-    svm.fit(centred, binary)
-    np.testing.assert_allclose(2 * hull.coef_, svm.coef_[0], rtol=1e-4)
-    lower, upper = hull.limits_[1, 0], hull.limits_[0, 1]
-    assert lower - upper == pytest.approx(1.0)
-
-
-def test_binary_separable_weights_are_half_of_the_hard_margin_s():
-    X, y = make_rows(0.0)
-    binary = (y > 2).astype(float)
-    hull = ConvexHullRanker(1e7, tol=1e-10).fit(X, binary)
-    svm = SVC(kernel="linear", C=1e7, tol=1e-8).fit(X, binary)
-    np.testing.assert_allclose(2 * hull.coef_, svm.coef_[0], rtol=1e-4)
-
-
-@pytest.mark.parametrize("graph", ["chain", "full"])
-def test_separable_classes_are_ordered_with_the_margin(graph):
-    X, y = make_rows(0.0)
-    fitted = ConvexHullRanker(1e8, graph=graph).fit(X, y)
-    scores = fitted.predict(X)
-    for low in range(4):
-        assert scores[y == low + 1].min() - scores[y == low].max() >= 1 - 1e-4
-    assert fitted.score(X, y) == 1.0
-
-
-def test_an_edge_says_which_class_is_higher():
-    X, y = np.array([[0.0], [1.0]]), ["a", "b"]
-    up = ConvexHullRanker(1e6, graph=[("a", "b")]).fit(X, y)
-    down = ConvexHullRanker(1e6, graph=OrderGraph([("b", "a")])).fit(X, y)
-    assert up.coef_[0] == pytest.approx(1.0, rel=1e-4)
-    assert down.coef_[0] == pytest.approx(-1.0, rel=1e-4)
-
-
-def test_a_class_that_no_edge_names_has_no_say():
-    X, y = make_rows()
-    fitted = ConvexHullRanker(graph=[(0, 1), (3, 4)], tol=1e-9).fit(X, y)
-    others = y != 2
-    without = ConvexHullRanker(graph=[(0, 1), (3, 4)], tol=1e-9).fit(X[others], y[others])
-    np.testing.assert_allclose(fitted.coef_, without.coef_, rtol=1e-6)
+def test_a_class_that_no_edge_names_has_no_limits(rows):
+    X, y, _ = rows
+    fitted = ConvexHullRanker(graph=OrderGraph([(0, 1), (3, 4)])).fit(X, y)
     np.testing.assert_array_equal(fitted.limits_[2], [-np.inf, np.inf])
     assert (fitted.slacks_[y == 2] == 0).all()
 
@@ -146,22 +102,6 @@ def test_limits_and_slacks_say_what_the_objective_does(rows):
     lower, upper = fitted.limits_[np.asarray(group)[found.row]].T
     crossing = np.where(found.side > 0, scores[found.row] - upper, lower - scores[found.row])
     np.testing.assert_allclose(crossing, found.slack, atol=1e-12)
-
-
-def test_queries_have_limits_of_their_own_and_share_the_weights(rows):
-    X, y, qid = rows
-    fitted = ConvexHullRanker(0.5, tol=1e-9).fit(X, y, qid=qid)
-    moved = X + np.random.default_rng(0).normal(size=(12, 4))[qid]
-    shifted = ConvexHullRanker(0.5, tol=1e-9).fit(moved, y, qid=qid)
-    np.testing.assert_allclose(fitted.coef_, shifted.coef_, rtol=1e-5)
-    classes = [f"{query}:{label}" for query, label in zip(qid, y, strict=True)]
-    edges = []
-    for query in range(12):
-        labels = np.unique(y[qid == query])
-        edges += [(f"{query}:{a}", f"{query}:{b}") for a, b in itertools.pairwise(labels)]
-    reference = hull_by_clarabel(X, np.array(classes), 0.5, edges)
-    assert fitted.objective_ == pytest.approx(reference.value, rel=1e-7)
-    np.testing.assert_allclose(fitted.coef_, reference.coef, rtol=1e-3)
 
 
 def test_offsets_and_float32_offsets_cost_no_digits(rows):

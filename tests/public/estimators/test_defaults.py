@@ -63,18 +63,6 @@ def test_scores_follow_the_unit_of_the_labels(rows, ranker, unit):
     assert np.linalg.norm(other.coef_ / unit - one.coef_) <= allowed + 1e-9
 
 
-@pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)
-def test_a_row_of_weight_2_is_two_rows_by_default(rows, ranker):
-    X, y, qid = rows
-    weight = np.arange(120) % 3
-    tight = clone(ranker).set_params(tol=1e-8)
-    weighted = clone(tight).fit(X, y, qid=qid, sample_weight=weight)
-    many, labels, queries = (part.repeat(weight, axis=0) for part in rows)
-    repeated = clone(tight).fit(many, labels, qid=queries)
-    assert pytest.approx(repeated.C_, rel=1e-12) == weighted.C_
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
-
-
 def test_squares_of_one_query_or_of_comparisons_are_rank_rls_with_alpha_5(rows):
     X, y, _ = rows
     np.testing.assert_allclose(MPRank().fit(X, y).coef_, RankRLS(5.0).fit(X, y).coef_, rtol=1e-6)

@@ -66,7 +66,7 @@ def test_features_whose_squares_overflow_are_refused_by_cutting_planes(ranker, r
         ranker.fit(1e154 * X, y)
 
 
-@pytest.mark.parametrize("n_rows", range(40, 60, 3))
+@pytest.mark.parametrize("n_rows", [40, 49, 58])
 @pytest.mark.parametrize("columns", [[0, 0], [0, 1, 3], [0, 1, 2, 3, 0]])
 def test_collinear_features_without_a_penalty_are_refused_by_direct(columns, n_rows, rows):
     X = np.column_stack((rows[0], rows[0][:, 0] + rows[0][:, 1]))[:n_rows, columns]

@@ -8,7 +8,7 @@ import pytest
 
 from pairrank import RankSVM, SVRank
 
-_ROWS = 1_000_000
+_ROWS = 400_000
 _USED_BY_PYTHON = 2_000_000
 """Bytes of objects whose number does not depend on the rows, such as the history."""
 

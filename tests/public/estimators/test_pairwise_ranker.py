@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from loss_table import NAMED
 from pairrank import Pairs, PairwiseRanker, RankNCG, RankSVM, load_model
 from pairrank.exceptions import PairrankError
-from pairrank.losses import as_loss
-
-SMOOTH = [name for name in NAMED if as_loss(name).smooth and name != "raykar"]
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +30,6 @@ def optimum(X, y, qid, loss, C):
 
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
     return optimize.minimize(value, np.zeros(4), jac=True, method="L-BFGS-B", options=options).x
-
-
-@pytest.mark.parametrize("solver", ["auto", "tron", "ncg"])
-@pytest.mark.parametrize("name", SMOOTH)
-def test_smooth_losses_are_solved(rows, name, solver):
-    X, y, qid = rows
-    ranker = PairwiseRanker(name, C=0.5, tol=1e-8, solver=solver, eps=1e-12).fit(X, y, qid=qid)
-    wanted = optimum(X, y, qid, as_loss(name), 0.5)
-    np.testing.assert_allclose(ranker.coef_, wanted, atol=1e-5)
 
 
 def test_known_losses_give_the_rankers_of_their_own(rows):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,25 +10,16 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
 import pairrank
 from pairrank import Pairs, RankRLS
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.exceptions import PairrankError
 from strategies import differs, problems
 
 pytestmark = pytest.mark.numeric
 
 TIGHT = {"solver": "cg", "tol": 1e-12, "max_iter": 5000}
-
-
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 5))
-    y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
-    return X, y, rng.integers(0, 12, 300)
 
 
 def laplacian(qid, weight):
@@ -64,6 +54,9 @@ def test_coefficients_are_those_of_the_dense_normal_equations(form, n_features, 
         ranker = RankRLS(alpha, **solver)
         ranker.fit(form(X), problem.y, qid=problem.qid, sample_weight=problem.weight)
         np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10 * max(1, abs(expected).max()))
+        residual = problem.y - ranker.predict(X)
+        value = residual @ laplacian(qid, weight) @ residual + alpha * ranker.coef_ @ ranker.coef_
+        assert ranker.objective_ == pytest.approx(value)
 
 
 def test_conjugate_gradients_equal_the_direct_solution_to_their_tolerance(rows):
@@ -74,38 +67,13 @@ def test_conjugate_gradients_equal_the_direct_solution_to_their_tolerance(rows):
         assert np.linalg.norm(iterated.coef_ - direct) <= 100 * tol * np.linalg.norm(direct)
 
 
-def test_one_query_is_ridge_regression_with_an_intercept(rows):
-    X, y, _ = rows
-    ridge = Ridge(alpha=3.0, fit_intercept=True).fit(X, y)
-    for solver in ("cg", "direct"):
-        ranker = RankRLS(3.0, solver=solver, tol=1e-12).fit(X, y)
-        np.testing.assert_allclose(ranker.coef_, ridge.coef_, atol=1e-10)
-
-
-def test_comparisons_of_a_wanted_size_are_the_differences_of_labels(rows):
-    X, y, qid = (part[:80] for part in rows)
-    i, j = np.nonzero((qid[:, None] == qid) & ~np.eye(80, dtype=bool))
-    sizes = pd.Series(qid).value_counts()[qid].to_numpy()
-    for solver in ({"solver": "direct"}, TIGHT):
-        by_rows = RankRLS(0.5, **solver).fit(X, y, qid=qid)
-        pairs = Pairs(i, j, 0.5 / sizes[i], y[i] - y[j], n_rows=80)
-        np.testing.assert_allclose(
-            RankRLS(0.5, **solver).fit(X, pairs).coef_, by_rows.coef_, atol=1e-10
-        )
-        half = i < j
-        once = Pairs(i[half], j[half], 1 / sizes[i[half]], (y[i] - y[j])[half], n_rows=80)
-        np.testing.assert_allclose(
-            RankRLS(0.5, **solver).fit(X, once, qid=qid).coef_, by_rows.coef_, atol=1e-10
-        )
-
-
 @pytest.mark.parametrize("n_features", [3, 30])
 def test_comparisons_are_solved_as_their_definition_says(n_features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, n_features))
     i, j = rng.integers(0, 20, (2, 60))
     i, j = i[i != j], j[i != j]
-    weight, wanted = rng.exponential(size=i.size), rng.normal(size=i.size)
+    weight, wanted = rng.exponential(size=i.size), np.round(rng.normal(size=i.size), 1)
     row_weight = rng.exponential(size=20)
     whole = np.sqrt(weight * row_weight[i] * row_weight[j])
     D = whole[:, None] * (X[i] - X[j])
@@ -116,28 +84,6 @@ def test_comparisons_are_solved_as_their_definition_says(n_features):
             ranker = RankRLS(0.5, **solver).fit(form(X), pairs, sample_weight=row_weight)
             np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10)
     assert ranker.n_pairs_ == i.size
-
-
-def test_a_tie_draws_scores_together():
-    X = np.eye(3)
-    pairs = Pairs([0, 1], [2, 2], n_rows=3)
-    tied = Pairs([0, 1, 0], [2, 2, 1], magnitude=[1.0, 0.2, 0.0], n_rows=3)
-    scores = RankRLS(1e-3).fit(X, pairs).predict(X)
-    assert scores[0] == pytest.approx(scores[1])
-    parted = RankRLS(1e-3).fit(X, Pairs([0, 1], [2, 2], magnitude=[1.0, 0.2], n_rows=3)).predict(X)
-    drawn = RankRLS(1e-3).fit(X, tied).predict(X)
-    assert 0 < drawn[0] - drawn[1] < parted[0] - parted[1]
-
-
-def test_the_objective_is_what_the_definition_says(rows):
-    X, y, qid = (part[:60] for part in rows)
-    weight = np.random.default_rng(0).exponential(size=60)
-    L = laplacian(qid, weight)
-    for solver in ("cg", "direct"):
-        ranker = RankRLS(0.3, solver=solver).fit(X, y, qid=qid, sample_weight=weight)
-        residual = y - ranker.predict(X)
-        value = residual @ L @ residual + 0.3 * ranker.coef_ @ ranker.coef_
-        assert ranker.objective_ == pytest.approx(value)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -208,7 +154,7 @@ def test_iterations_on_a_kernel_s_products_are_those_on_its_features(rows):
         np.testing.assert_allclose(wide.T @ by_products.coef_, by_features.coef_, atol=1e-6)
 
 
-def test_an_interrupt_leaves_the_best_weights(rows):
+def test_an_interrupt_leaves_later_targets_at_zero(rows):
     X, y, qid = rows
 
     def interrupt(step):
@@ -216,11 +162,9 @@ def test_an_interrupt_leaves_the_best_weights(rows):
             raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker = RankRLS(solver="cg", tol=1e-9).fit(X, y, qid=qid, callback=interrupt)
-    assert ranker.status_ == "interrupted"
-    assert ranker.score(X, y, qid=qid) > 0.6
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker.fit(X, np.column_stack((y, -y)), qid=qid, callback=interrupt)
+        ranker = RankRLS(solver="cg", tol=1e-9).fit(
+            X, np.column_stack((y, -y)), qid=qid, callback=interrupt
+        )
     assert ranker.coef_[0].any()
     assert not ranker.coef_[1].any()
 
@@ -233,75 +177,31 @@ def test_alpha_may_be_0_where_it_plays_no_part(rows):
         RankRLS(0, regularization="hybrid").fit(X, y, qid=qid)
 
 
-@pytest.mark.parametrize("n_targets", [1, 3])
-def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, n_targets):
-    X, y, _ = rows
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    labels = y if n_targets == 1 else np.column_stack((y, -y, X[:, 2]))
-    ranker = RankRLS(0.5, regularization="hybrid").fit(frame, labels)
+@pytest.mark.parametrize("kernel", [None, "rbf", "precomputed"])
+def test_a_model_file_of_several_targets_predicts_as_the_model_did(rows, tmp_path, kernel):
+    X, y, qid = (part[:90] for part in rows)
+    X = rbf_kernel(X, gamma=0.2) if kernel == "precomputed" else X
+    ranker = RankRLS(0.5, kernel=kernel, regularization="hybrid")
+    ranker.fit(X, np.column_stack((y, -y)), qid=qid)
     ranker.save(tmp_path / "model")
     loaded = pairrank.load_model(tmp_path / "model")
     assert loaded.get_params() == ranker.get_params()
-    np.testing.assert_array_equal(loaded.predict(frame), ranker.predict(frame))
-    assert (loaded.status_, loaded.n_pairs_) == (ranker.status_, ranker.n_pairs_)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-def test_a_kernel_s_model_file_predicts_as_the_model_did(rows, tmp_path, kernel):
-    X, y, qid = (part[:90] for part in rows)
-    X = rbf_kernel(X, gamma=0.2) if kernel == "precomputed" else X
-    ranker = RankRLS(0.5, kernel=kernel).fit(X, np.column_stack((y, -y)), qid=qid)
-    ranker.save(tmp_path / "model")
-    loaded = pairrank.load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
-    called = RankRLS(kernel=lambda a, b: a @ b.T).fit(X, y, qid=qid)
-    with pytest.raises(PairrankError, match="holds no code"):
-        called.save(tmp_path / "model")
-
-
-def test_bad_comparisons_are_refused():
-    for arguments, message in (
-        (([0], [5]), "not a row"),
-        (([1], [1]), "compares row 1 with itself"),
-        (([0], [1], [-1.0]), "is negative"),
-        (([0], [1], None, [np.nan]), "contains NaN"),
-    ):
-        with pytest.raises(PairrankError, match=message):
-            RankRLS().fit(np.eye(3), Pairs(*arguments, n_rows=3))
-    with pytest.raises(PairrankError, match="different queries"):
-        RankRLS().fit(np.eye(3), Pairs([0], [1], n_rows=3), qid=[1, 2, 2])
-    with pytest.raises(NoPairsError, match="no comparison"):
-        RankRLS().fit(np.eye(3), Pairs([], [], n_rows=3))
+    assert (loaded.status_, loaded.n_pairs_) == (ranker.status_, ranker.n_pairs_)
 
 
 def test_a_bad_kernel_matrix_is_refused(rows):
     X, y, _ = rows
     K, ranker = X @ X.T, RankRLS(kernel="precomputed")
-    with pytest.raises(PairrankError, match="takes the square kernel matrix"):
-        ranker.fit(K[:, :200], y)
-    crooked = K.copy()
+    crooked = sparse.lil_array(K)
     crooked[3, 4] += 1.0
-    for form in (np.asarray, sparse.csr_array):
-        with pytest.raises(PairrankError, match="not symmetric"):
-            ranker.fit(form(crooked), y)
-    with pytest.raises(PairrankError, match="not positive semidefinite"):
-        RankRLS(kernel="precomputed", solver="cg").fit(-K, y)
+    with pytest.raises(PairrankError, match="not symmetric"):
+        ranker.fit(crooked.tocsr(), y)
     with pytest.raises(PairrankError, match="shows products only"):
         RankRLS(kernel="precomputed", solver="direct").fit(aslinearoperator(K), y)
     ranker.fit(aslinearoperator(K), y)
     with pytest.raises(PairrankError, match="training rows"):
         ranker.predict(aslinearoperator(K[:, :200]))
-
-
-def test_a_singular_system_is_said_or_left_to_conjugate_gradients(rows):
-    X, y, qid = rows
-    twice = np.hstack((X, X))
-    with pytest.raises(PairrankError, match="singular at this precision"):
-        RankRLS(1e-30, solver="direct").fit(np.round(8 * twice), y)
-    ranker = RankRLS(1e-30, tol=1e-9).fit(np.round(8 * twice), y)
-    assert ranker.n_iter_ > 1
-    ranker = RankRLS(1e-30, solver="cg", tol=1e-9).fit(twice, y, qid=qid)
-    np.testing.assert_allclose(ranker.coef_[:5], ranker.coef_[5:], rtol=1e-6)
 
 
 def test_features_of_very_different_size_are_preconditioned_by_themselves():

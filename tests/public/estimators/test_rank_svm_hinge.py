@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import pairrank
 from definitions import preferences_of
-from pairrank import Kernel, OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
+from pairrank import Pairs, RankSVM
 from pairrank.exceptions import ZeroWeightsWarning
 from programs import hinge_by_clarabel, hinge_cost
 from strategies import problems
@@ -19,31 +19,8 @@ from strategies import problems
 pytestmark = pytest.mark.numeric
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 5))
-    y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
-    return X, y, rng.integers(0, 12, 300)
-
-
 def hinge(C=1.0, **options):
     return RankSVM(C, loss="hinge", **options)
-
-
-def costs_of(pairs, C, y, qid=None, weight=None, reduction="sum"):
-    """Return what the hinge of each pair is multiplied by, as the three normalisations say."""
-    i, j = np.array(pairs).T
-    weight = np.ones(len(y)) if weight is None else weight
-    cost = weight[i] * weight[j]
-    if reduction == "rows":
-        return C * cost * weight.sum() / cost.sum()
-    if reduction == "query":
-        qid = np.zeros(len(y)) if qid is None else qid
-        total = {q: cost[qid[i] == q].sum() for q in set(qid[i])}
-        n_queries = len(set(qid[weight > 0]))
-        return C * cost * weight.sum() / n_queries / np.array([total[q] for q in qid[i]])
-    return C * cost
 
 
 def check_optimum(ranker, X, pairs, cost, w):
@@ -55,31 +32,6 @@ def check_optimum(ranker, X, pairs, cost, w):
     assert ranker.objective_ == pytest.approx(found, rel=1e-9)
     assert found - best <= ranker.gap_ + 1e-8 * best
     assert ranker.gap_ <= 1e-7 * found
-
-
-@pytest.mark.parametrize(
-    ("reduction", "C", "graph"),
-    [
-        ("rows", 1e-3, "full"),
-        ("rows", 1e3, "chain"),
-        ("query", 1.0, "full"),
-        ("query", 1e3, OrderGraph([(0.0, 1.0), (1.0, 3.0)])),
-        ("sum", 1.0, "chain"),
-        ("sum", 1e-3, OrderGraph([(0.0, 1.0), (1.0, 3.0)])),
-    ],
-)
-def test_the_optimum_is_that_of_a_program_over_all_pairs(rows, reduction, C, graph):
-    X, y, qid = (part[:60] for part in rows)
-    X = np.round(X, 1)
-    weight = np.random.default_rng(1).exponential(size=60) * (np.arange(60) % 7 > 0)
-    for qids, weights in ((None, None), (qid % 4, weight)):
-        pairs = preferences_of(y, qids, graph)
-        if weights is not None:
-            pairs = [(i, j) for i, j in pairs if weights[i] * weights[j] > 0]
-        cost = costs_of(pairs, C, y, qids, weights, reduction)
-        ranker = hinge(C, graph=graph, reduction=reduction, tol=1e-7)
-        ranker.fit(X, y, qid=qids, sample_weight=weights)
-        check_optimum(ranker, X, pairs, cost, ranker.coef_)
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
@@ -104,27 +56,13 @@ def test_every_problem_that_can_be_drawn_is_solved(problem, C):
     if not pairs:
         return
     X = np.round(np.random.default_rng(0).normal(size=(problem.y.size, 3)), 1)
-    cost = costs_of(pairs, C, problem.y, weight=weight)
+    i, j = np.array(pairs).T
+    cost = C * weight[i] * weight[j]
     ranker = hinge(C, graph=problem.graph, reduction="sum", tol=1e-7)
     ranker.fit(X, problem.y, qid=problem.qid, sample_weight=problem.weight)
     best = hinge_cost(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
     assert hinge_cost(ranker.coef_, X, pairs, cost) <= best * (1 + 1e-6) + 1e-12
     assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-7)
-
-
-def test_the_optimum_has_a_subgradient_of_zero(rows):
-    X, y, _ = (part[:40] for part in rows)
-    ranker = hinge(10.0, reduction="sum", tol=1e-11, max_iter=5000).fit(X, y)
-    i, j = np.array(preferences_of(y, None, "full")).T
-    margin = (X[i] - X[j]) @ ranker.coef_
-    kink = np.abs(margin - 1.0) < 1e-5
-    gradient = 10.0 * (X[i] - X[j])[(margin < 1.0) & ~kink].sum(axis=0)
-    from scipy.optimize import lsq_linear
-
-    some = 10.0 * (X[i] - X[j])[kink].T
-    found = lsq_linear(some, ranker.coef_ - gradient, (0.0, 1.0), tol=1e-14)
-    assert np.linalg.norm(some @ found.x + gradient - ranker.coef_) <= 1e-3
-    assert not np.allclose(gradient, ranker.coef_, atol=0.1)
 
 
 @pytest.mark.parametrize("pair_sum", ["sorted", "selection_tree", "level_counting", "direct"])
@@ -176,7 +114,7 @@ def test_no_gap_is_a_lie_however_far_float32_features_lie_from_zero(offset, C):
             assert ranker.gap_ >= -1e-7 * ranker.objective_
 
 
-def test_constant_rows_one_feature_and_copies_of_rows(rows):
+def test_constant_rows_and_one_feature(rows):
     X, y, _ = rows
     with pytest.warns(ZeroWeightsWarning, match="features are equal within queries"):
         none = hinge().fit(np.ones((300, 3)), y)
@@ -184,47 +122,15 @@ def test_constant_rows_one_feature_and_copies_of_rows(rows):
     assert not none.coef_.any()
     one = hinge(reduction="sum", C=0.01, tol=1e-8).fit(X[:50, :1], y[:50])
     pairs = preferences_of(y[:50], None, "full")
-    cost = np.full(len(pairs), 0.01)
-    check_optimum(one, X[:50, :1], pairs, cost, one.coef_)
-    copies = hinge(tol=1e-7).fit(np.repeat(X[:60], 5, axis=0), np.repeat(y[:60], 5))
-    same = hinge(5.0, tol=1e-7).fit(X[:60], y[:60])
-    assert copies.objective_ == pytest.approx(same.objective_, rel=1e-6)
-
-
-def test_a_small_C_ranks_all_the_same(rows):
-    X, y, qid = rows
-    for C in (1e-6, 1e-3, 1.0):
-        ranker = hinge(C).fit(X, y, qid=qid)
-        assert ranker.status_ == "gap_closed"
-        assert ranker.score(X, y, qid=qid) > 0.7
+    check_optimum(one, X[:50, :1], pairs, np.full(len(pairs), 0.01), one.coef_)
 
 
 @pytest.mark.parametrize(("scale", "C"), [(1e-3, 1.0), (1e4, 1.0), (1e8, 1e6)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_features_of_any_size_rank(rows, scale, C):
     X, y, qid = rows
-    ranker = hinge(C, max_iter=100).fit(scale * X, y, qid=qid)
+    ranker = hinge(C, max_iter=50).fit(scale * X, y, qid=qid)
     assert ranker.score(scale * X, y, qid=qid) > 0.9
-
-
-def test_a_kernel_s_features_are_learnt_from(rows):
-    X, y, qid = rows
-    for options in ({"kernel": "rbf"}, {"kernel": Kernel("poly", degree=2)}):
-        ranker = hinge(tol=1e-3, **options).fit(X[:100], y[:100], qid=qid[:100])
-        assert ranker.status_ == "gap_closed"
-        assert ranker.score(X[:100], y[:100], qid=qid[:100]) > 0.75
-
-
-def test_paths_and_searches_take_the_hinge(rows):
-    X, y, qid = rows
-    path = regularization_path(
-        hinge(), X, y, qid=qid, values=[0.01, 1.0], X_val=X, y_val=y, qid_val=qid, warm_start=True
-    )
-    assert path.best_estimator.status_ == "gap_closed"
-    assert (path.scores > 0.75).all()
-    search = RankSVMCV(Cs=[0.01, 1.0], cv=3, loss="hinge").fit(X, y, qid=qid)
-    assert search.gap_ == search.best_estimator_.gap_
-    assert search.best_score_ > 0.75
 
 
 def test_the_gap_is_kept_in_files_forgotten_by_refits_and_shown(rows, tmp_path, capsys):
@@ -239,11 +145,8 @@ def test_the_gap_is_kept_in_files_forgotten_by_refits_and_shown(rows, tmp_path, 
     assert not hasattr(ranker.set_params(loss="squared_hinge").fit(X, y, qid=qid), "gap_")
 
 
-def test_too_few_planes_warn_and_an_interrupt_keeps_the_best(rows):
+def test_an_early_end_keeps_the_best_weights_within_the_gap(rows):
     X, y, qid = rows
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        ranker = hinge(max_iter=3).fit(X, y, qid=qid)
-    assert ranker.objective_ - hinge().fit(X, y, qid=qid).objective_ <= ranker.gap_
 
     def interrupt(step):
         if step.n_iter == 8:
@@ -251,31 +154,16 @@ def test_too_few_planes_warn_and_an_interrupt_keeps_the_best(rows):
 
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         ranker = hinge(tol=1e-9).fit(X, y, qid=qid, callback=interrupt)
-    assert ranker.score(X, y, qid=qid) > 0.7
     assert ranker.objective_ == min(step.value for step in ranker.history_)
+    assert ranker.objective_ - hinge(tol=1e-6).fit(X, y, qid=qid).objective_ <= ranker.gap_
 
 
-@pytest.fixture(scope="module")
-def many_rows():
+def test_many_rows_start_from_the_solution_for_a_few():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 8))
-    return X, np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_many_rows_start_from_the_solution_for_a_few(many_rows, form):
-    X, y = many_rows
-    paper = hinge(solver="bundle").fit(X, y)
-    started = hinge().fit(form(X), y)
+    y = np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
+    paper, started = hinge(solver="bundle").fit(X, y), hinge().fit(X, y)
     assert started.status_ == paper.status_ == "gap_closed"
     assert started.history_[0].value < paper.history_[0].value / 2
     assert started.n_iter_ < paper.n_iter_
     assert abs(started.objective_ - paper.objective_) <= max(started.gap_, paper.gap_)
-
-
-def test_as_many_features_as_that_start_from_zero():
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((20_000, 600), density=0.01, random_state=rng, format="csr")
-    y = np.sign(X @ rng.normal(size=600) + 0.1 * rng.normal(size=20_000))
-    first = hinge().fit(X, y).history_[0]
-    assert first.value == pytest.approx(20_000)

@@ -25,7 +25,6 @@ from pairrank import (
     RankSVMCV,
     SVRank,
 )
-from pairrank.exceptions import PairrankError
 
 RANKERS = [ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank]
 SEARCHES = [(RankSVMCV, RankSVM, "C"), (RankNCGCV, RankNCG, "alpha"), (RankRLSCV, RankRLS, "alpha")]
@@ -68,19 +67,6 @@ def test_a_search_has_the_parameters_of_its_ranker(search, ranker, strength):
         search(depth=3)
     with pytest.raises(TypeError, match="positional arguments"):
         search([1.0], 5)
-
-
-@pytest.mark.parametrize("ranker", [RankSVM(), RankRLS(), MPRank(), ConvexHullRanker()])
-def test_validation_scores_rise_where_the_ranker_learns(ranker):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    y = np.digitize(X[:, 0], [-0.5, 0.5])
-    fitted = ranker.fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
-    assert fitted.validation_scores_[0] == 0.5
-    assert fitted.validation_scores_[-1] > 0.8
-    assert fitted.best_iteration_ == fitted.n_iter_
-    with pytest.raises(PairrankError, match="y_val is given without X_val"):
-        ranker.fit(X, y, y_val=y)
 
 
 def test_what_an_earlier_fit_left_is_removed():

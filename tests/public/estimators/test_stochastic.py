@@ -102,26 +102,6 @@ def test_the_history_falls_and_a_callback_stops(rows):
     np.testing.assert_array_equal(ranker.coef_, seen[-1])
 
 
-def test_an_interrupted_fit_keeps_the_best_weights(rows):
-    X, y, _ = rows
-
-    def interrupt(step):
-        if step.n_iter == 3:
-            raise KeyboardInterrupt
-
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker = RankSVM(solver="sgd", tol=1e-12).fit(X, y, callback=interrupt)
-    assert ranker.status_ == "interrupted"
-    assert ranker.objective_ == ranker.history_[-1].value < ranker.history_[0].value
-
-
-def test_max_iter_ends_with_a_warning(rows):
-    X, y, _ = rows
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        ranker = RankSVM(solver="sgd", max_iter=3, tol=1e-9).fit(X, y)
-    assert ranker.n_iter_ == 3
-
-
 def test_a_warm_start_at_the_optimum_stays_there(rows):
     X, y, _ = rows
     ranker = RankNCG(tol=1e-8, warm_start=True).fit(X, y)

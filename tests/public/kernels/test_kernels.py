@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 import tracemalloc
 
 import numpy as np
@@ -11,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.kernel_approximation import Nystroem
 
-from kernel_definitions import KERNELS, NAMED, assert_gram, laplacian, rbf, rows_of
-from model_records import ModelRecord, read_model, write_model
+from kernel_definitions import KERNELS, NAMED, assert_gram, rbf, rows_of
 from pairrank import Kernel
-from pairrank.exceptions import PairrankError
 
 pytestmark = pytest.mark.numeric
 
@@ -78,27 +73,6 @@ def test_nystroem_is_exact_between_landmarks():
     Z = features.transform(chosen)
     assert_gram(Z, Z, rbf(chosen, chosen))
     assert_gram(features.transform(X), Z, rbf(X, chosen))
-
-
-def test_nystroem_comes_nearer_with_more_landmarks_and_never_above():
-    X = rows_of(400)
-    true = rbf(X, X)
-    errors = []
-    for n_components in (5, 20, 80, 320):
-        features = Kernel("rbf", gamma=0.3, method="nystroem", random_state=3)
-        features.n_components = n_components
-        Z = features.fit_transform(X)
-        assert (np.square(Z).sum(axis=1) <= 1 + 1e-9).all()
-        errors.append(np.linalg.norm(Z @ Z.T - true))
-    assert errors[0] > 2 * errors[1] > 4 * errors[2] > 8 * errors[3]
-
-
-def test_nystroem_agrees_with_scikit_learn_on_the_same_landmarks():
-    X = rows_of(120)
-    features = Kernel("rbf", gamma=0.3, method="nystroem", n_components=30).fit(X)
-    theirs = Nystroem(gamma=0.3, n_components=30).fit(features.landmarks_).transform(X)
-    Z = features.transform(X)
-    assert_gram(Z, Z, theirs @ theirs.T, 1e-8)
 
 
 def test_a_kernel_of_low_rank_is_exact_from_few_landmarks():
@@ -200,39 +174,3 @@ def test_kernels_stay_what_they_are_when_rows_change_later():
     before = features.transform(others)
     X[:] = 0.0
     np.testing.assert_array_equal(features.transform(others), before)
-
-
-@pytest.mark.parametrize("name", [*NAMED, "precomputed"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_model_file_brings_the_features_back(name, form, tmp_path):
-    X = form(rows_of(50))
-    parameters = {"function": "precomputed"}
-    if name == "precomputed":
-        X = form(rbf(rows_of(50), rows_of(50)))
-    else:
-        parameters = KERNELS[name][0]
-    features = Kernel(**parameters, method="nystroem", n_components=20).fit(X)
-    write_model(
-        tmp_path / "model", ModelRecord("Any", features.saved_params(), features.arrays(), {})
-    )
-    record = read_model(tmp_path / "model")
-    loaded = Kernel.from_arrays(record.params, record.arrays)
-    np.testing.assert_array_equal(loaded.transform(X), features.transform(X))
-    assert (
-        loaded.saved_params()
-        == features.saved_params()
-        == json.loads(json.dumps(features.saved_params()))
-    )
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(features)).transform(X), features.transform(X)
-    )
-
-
-def test_a_callable_can_be_pickled_but_not_saved():
-    X = rows_of(20)
-    features = Kernel(laplacian).fit(X)
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(features)).transform(X), features.transform(X)
-    )
-    with pytest.raises(PairrankError, match="holds no code"):
-        features.saved_params()

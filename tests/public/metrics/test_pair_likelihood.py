@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.metrics import log_loss
 
 from definitions import preferences_of
-from pairrank import OrderGraph, Pairs, RankNCG
+from pairrank import OrderGraph, Pairs
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics import pairwise_log_loss
-from pairrank.model_selection import get_query_scorer
 
 pytestmark = pytest.mark.numeric
 
@@ -82,19 +80,6 @@ def test_a_tie_counts_as_one_comparison_and_a_negative_magnitude_turns_it():
     tie = 0.5 * (np.log1p(np.exp(-1.5)) + np.log1p(np.exp(1.5)))
     wanted = (tie + 2 * np.log1p(np.exp(-1.5)) + 3 * np.log1p(np.exp(-3.0))) / 6
     assert pairwise_log_loss(pairs, scores) == pytest.approx(wanted, rel=1e-14)
-
-
-def test_it_is_the_log_loss_of_the_probabilities_of_rankncg():
-    rng = np.random.default_rng(1)
-    X, (i, j) = rng.normal(size=(40, 3)), rng.integers(0, 40, (2, 90))
-    i, j = i[i != j], j[i != j]
-    ranker = RankNCG().fit(X, Pairs(i, j, n_rows=40))
-    p = ranker.predict_pair_proba(X[i], X[j])
-    reference = log_loss(np.ones(p.size), p, labels=[0, 1])
-    pairs = Pairs(i, j, n_rows=40)
-    assert pairwise_log_loss(pairs, ranker.predict(X)) == pytest.approx(reference, rel=1e-12)
-    scorer = get_query_scorer("log_loss")
-    assert scorer(ranker, X, pairs) == pytest.approx(-reference, rel=1e-12)
 
 
 def test_scores_of_any_size_are_finite_or_refused():

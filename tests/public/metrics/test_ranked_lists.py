@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import hypergeom
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from pairrank import metrics
@@ -142,24 +141,6 @@ def test_err_of_one_large_tie_is_that_of_its_parts_in_every_mixture():
         exact = math.fsum(chance * (1 - chance) ** (j - 1) / j for j in range(1, n + 1))
         found = metrics.expected_reciprocal_rank([label] * n, [0.0] * n, max_label=20)
         assert found == pytest.approx(exact, rel=1e-11)
-
-
-@pytest.mark.parametrize("cutoff", [3, 700])
-@pytest.mark.parametrize("n_relevant", [1, 300])
-def test_err_of_one_label_among_irrelevant_rows(n_relevant, cutoff):
-    """Of j tied rows, a hypergeometric number is relevant."""
-    n, first = 600, 2
-    y, s = np.zeros(first + n), np.zeros(first + n)
-    s[:first], y[-n_relevant:] = 1.0, 2.0
-    counts = np.arange(n_relevant + 1)
-    places = np.arange(1, min(n, cutoff - first) + 1)
-    relevant_before = [hypergeom(n, n_relevant, j - 1).pmf(counts) for j in places]
-    stops = [
-        0.75 * before @ (0.25**counts * (n_relevant - counts) / (n - j + 1))
-        for j, before in zip(places, relevant_before, strict=True)
-    ]
-    found = metrics.expected_reciprocal_rank(y, s, k=cutoff)
-    assert found == pytest.approx(math.fsum(stops / (first + places)), rel=1e-9)
 
 
 def slow_stops(chances, n):

@@ -13,8 +13,6 @@ from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 
 pytestmark = pytest.mark.numeric
 
-DRAWS = 30
-
 
 def true_corollary(C, kappa, M, m, n, delta):
     """Put the price of a replaced row, twice that of one left out, into Theorem 1's proof."""
@@ -63,86 +61,6 @@ def test_a_wrong_argument_is_named(change, message):
         stability_bound(**(arguments | change))
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_no_cost_changes_by_more_than_beta_says(n):
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1, 1, size=(31, 2)), rng.uniform(-1, 1, 31)
-    C, m = 0.5, 30
-    ranker = MPRank(C, n=n, tol=1e-7, max_iter=5000)
-    kappa, M = np.sqrt(2.0), 1.0 + np.sqrt(2.0) * np.sqrt(C * 2.0**n / 2)
-    beta = stability_bound(C, kappa, M, m, n).beta
-    whole = ranker.fit(X[:m], y[:m]).predict(X) - y
-    largest = 0.0
-    for k in range(m):
-        others = X[:m].copy(), y[:m].copy()
-        others[0][k], others[1][k] = X[m], y[m]
-        replaced = ranker.fit(*others).predict(X) - y
-        costs = [np.abs(r[:, None] - r) ** n for r in (whole, replaced)]
-        largest = max(largest, np.abs(costs[0] - costs[1]).max())
-    assert 1e-3 * beta < largest <= 2 * beta
-
-
-def draw(rng, m):
-    """Rows in a ball of radius 1, labels within [-1, 1]."""
-    X = rng.normal(size=(m, 3))
-    X *= (rng.random(m) ** (1 / 3) / np.linalg.norm(X, axis=1))[:, None]
-    return X, np.clip(X @ [0.6, -0.3, 0.1] + rng.uniform(-0.4, 0.4, m), -1, 1)
-
-
-def mean_cost(ranker, X, y):
-    """Return the mean over all ordered pairs, by its definition."""
-    r = ranker.predict(X) - y
-    epsilon = getattr(ranker, "epsilon", 0.0)
-    return float(np.mean(np.maximum(0.0, np.abs(r[:, None] - r) - epsilon) ** ranker.n))
-
-
-@pytest.mark.parametrize("m", [20, 300])
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        *(MPRank(0.5, n=n) for n in (1, 2)),
-        *(SVRank(0.5, epsilon=0.1, n=n) for n in (1, 2)),
-    ],
-    ids=lambda ranker: f"{type(ranker).__name__} n={ranker.n}",
-)
-def test_the_bound_holds_for_rows_drawn_many_times_and_is_loose(ranker, m):
-    rng = np.random.default_rng(0)
-    large = draw(rng, 1500)
-    width = 2.0 - getattr(ranker, "epsilon", 0.0)
-    M = 1.0 + np.sqrt(ranker.C * width**ranker.n / 2)
-    bound = stability_bound(ranker.C, 1.0, M, m, ranker.n, delta=0.05)
-    differences = []
-    for _ in range(DRAWS):
-        X, y = draw(rng, m)
-        ranker.fit(X, y)
-        scores = ranker.predict(X)
-        assert np.abs(scores).max() <= M - 1.0
-        true = mean_cost(ranker, *large) * 1500 / 1499
-        differences.append(abs(true - mean_cost(ranker, X, y)))
-        own = ranker.stability_bound(X, y)
-        assert own.kappa <= 1.0
-        assert own.M <= M
-        assert own.excess <= bound.excess
-    assert max(differences) <= bound.excess
-    lowest, highest = {1: (10, 150), 2: (400, 5000)}[ranker.n]
-    assert lowest <= bound.excess / max(differences) <= highest
-    assert bound.is_vacuous == (m == 20 or ranker.n == 2)
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_observed_errors_of_few_rows_are_low_by_their_diagonal(n):
-    rng = np.random.default_rng(0)
-    gap, cost, m = 0.0, 0.0, 2
-    ranker = MPRank(1e-6, n=n)
-    large = draw(rng, 300)
-    for _ in range(400):
-        X, y = draw(rng, m)
-        ranker.fit(X, y)
-        true = mean_cost(ranker, *large)
-        gap, cost = gap + true - mean_cost(ranker, X, y), cost + true
-    assert gap / cost == pytest.approx(1 / m, rel=0.15)
-
-
 def test_an_estimator_fills_in_its_rows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 3)), rng.uniform(1, 5, 50)
@@ -164,16 +82,6 @@ def test_an_estimator_fills_in_its_rows():
     with pytest.warns(ZeroWeightsWarning, match="lower epsilon"):
         wide = SVRank(2.0, 10.0).fit(X, y).stability_bound(X, y)
     assert pytest.approx(width / 2) == wide.M
-
-
-def test_what_is_learnt_stays_within_the_limits():
-    rng = np.random.default_rng(0)
-    for C in (0.01, 1.0, 1e3):
-        for ranker in (MPRank(C), MPRank(C, n=1), SVRank(C, n=2)):
-            X, y = rng.normal(size=(40, 3)), rng.integers(1, 6, 40)
-            bound = ranker.fit(X, y).stability_bound(X, y)
-            residual = ranker.predict(X) - y
-            assert np.ptp(residual) <= 2 * bound.M
 
 
 def test_a_kernel_s_rows_are_as_far_as_its_matrix_says():

@@ -5,16 +5,13 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM, load_model
@@ -84,7 +81,7 @@ def check(selector, chosen, errors, total):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize(
-    ("n_rows", "n_features", "n_queries", "targets"), [(40, 6, 6, 1), (15, 9, 4, 2), (30, 5, 20, 1)]
+    ("n_rows", "n_features", "n_queries", "targets"), [(24, 4, 4, 1), (12, 7, 4, 2), (16, 3, 10, 1)]
 )
 def test_leaving_queries_out_chooses_as_refits_do(n_rows, n_features, n_queries, targets, kind):
     X, y, qid, weight = made(n_rows, n_features, n_queries, targets=targets)
@@ -101,28 +98,21 @@ def test_leaving_queries_out_chooses_as_refits_do(n_rows, n_features, n_queries,
     check(selector, chosen, errors, weight.sum())
 
 
-@pytest.mark.parametrize("n_queries", [1, 3])
-def test_leaving_folds_out_chooses_as_refits_do(n_queries):
+SHUFFLED = KFold(4, shuffle=True, random_state=0)
+
+
+@pytest.mark.parametrize(("n_queries", "cv"), [(1, SHUFFLED), (3, SHUFFLED), (7, 3)])
+def test_leaving_folds_out_chooses_as_refits_do(n_queries, cv):
     X, y, qid, weight = made(30, 5, n_queries)
-    splits = list(KFold(4, shuffle=True, random_state=0).split(X))
+    splits = list(QueryKFold(3).split(X, qid=qid) if cv == 3 else cv.split(X))
     units = [test for _, test in splits]
     chosen, errors = greedy(lambda S: left_out_error(X[:, S], y, qid, weight, units), 5, 4)
-    selector = GreedyRankRLS(4, ALPHA, cv=splits).fit(X, y, qid=qid, sample_weight=weight)
-    check(selector, chosen, errors, weight.sum())
-    if n_queries == 1:
-        again = GreedyRankRLS(4, ALPHA, cv=KFold(4, shuffle=True, random_state=0))
-        assert (again.fit(X, y, sample_weight=weight).errors_ == selector.errors_).all()
+    for folds in (cv, splits) if n_queries != 3 else (splits,):
+        selector = GreedyRankRLS(4, ALPHA, cv=folds).fit(X, y, qid=qid, sample_weight=weight)
+        check(selector, chosen, errors, weight.sum())
 
 
-def test_folds_of_queries_choose_as_refits_do():
-    X, y, qid, weight = made(40, 5, 7)
-    splits = [test for _, test in QueryKFold(3).split(X, qid=qid)]
-    chosen, errors = greedy(lambda S: left_out_error(X[:, S], y, qid, weight, splits), 5, 3)
-    selector = GreedyRankRLS(3, ALPHA, cv=3).fit(X, y, qid=qid, sample_weight=weight)
-    check(selector, chosen, errors, weight.sum())
-
-
-@pytest.mark.parametrize(("n_rows", "targets"), [(14, 1), (10, 2), (3, 1), (2, 1)])
+@pytest.mark.parametrize(("n_rows", "targets"), [(10, 1), (7, 2), (3, 1), (2, 1)])
 def test_leaving_pairs_of_rows_out_chooses_as_refits_do(n_rows, targets):
     X, y, _, weight = made(n_rows, 4, 1, targets=targets)
     weight += 0.25
@@ -194,15 +184,6 @@ def test_a_feature_of_one_query_alone_changes_nothing_there(cv):
         assert selector.errors_[k] == pytest.approx(wanted, rel=1e-6)
 
 
-def test_weights_are_those_of_rank_rls_on_the_chosen_features():
-    X, y, qid, weight = made(60, 8, 6, targets=2)
-    selector = GreedyRankRLS(3, 2.0).fit(X, y, qid=qid, sample_weight=weight)
-    ranker = RankRLS(2.0, solver="direct").fit(
-        selector.transform(X), y, qid=qid, sample_weight=weight
-    )
-    np.testing.assert_allclose(selector.coef_[..., selector.support_], ranker.coef_, rtol=1e-9)
-
-
 def test_without_a_number_it_stops_where_the_error_rises():
     rng = np.random.default_rng(5)
     X, qid = rng.normal(size=(300, 20)), np.repeat(np.arange(30), 10)
@@ -231,29 +212,17 @@ def test_scikit_learns_checks_pass(estimator, check):
         check(estimator)
 
 
-def test_names_go_with_the_chosen_features():
-    X, y, qid, _ = made(40, 4, 5)
-    table = pd.DataFrame(X, columns=list("abcd"))
-    selector = GreedyRankRLS(2).fit(table, y, qid=qid)
-    assert selector.get_feature_names_out().tolist() == table.columns[selector.support_].tolist()
-    assert selector.set_output(transform="pandas").transform(table).shape == (40, 2)
-
-
-@pytest.mark.parametrize("ranker", [RankRLS(), RankSVM()])
-def test_queries_reach_it_in_a_pipeline_and_a_search(ranker):
+def test_queries_reach_it_in_a_pipeline_and_a_search():
     rng = np.random.default_rng(6)
     X, qid = rng.normal(size=(120, 6)), np.repeat(np.arange(12), 10)
     y = np.rint(X[:, 2] - X[:, 4] + 0.5 * rng.normal(size=120))
     with config_context(enable_metadata_routing=True):
-        model = make_pipeline(StandardScaler(), GreedyRankRLS(2), clone(ranker))
-        model.fit(X, y, qid=qid)
-        assert sorted(model[1].selected_.tolist()) == [2, 4]
-        assert model[1].cv_ == "leave-query-out"
-        assert model.score(X, y, qid=qid) > 0.8
-        steps = Pipeline([("choose", GreedyRankRLS()), ("rank", clone(ranker))])
+        steps = Pipeline([("choose", GreedyRankRLS()), ("rank", RankSVM())])
         grid = {"choose__n_features_to_select": [1, 2, 6]}
         search = GridSearchCV(steps, grid, cv=QueryKFold(3)).fit(X, y, qid=qid)
-    assert search.best_params_["choose__n_features_to_select"] >= 2
+    best = search.best_estimator_[0]
+    assert best.cv_ == "leave-query-out"
+    assert {2, 4} <= set(best.selected_.tolist())
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
 
 
@@ -323,6 +292,7 @@ def test_it_predicts_ranks_and_saves_as_rank_rls_on_the_chosen_features(targets,
     selector = GreedyRankRLS(3, 2.0).fit(X, y, qid=qid, sample_weight=weight)
     few = selector.transform(X)
     ranker = RankRLS(2.0, solver="direct").fit(few, y, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(selector.coef_[..., selector.support_], ranker.coef_, rtol=1e-9)
     np.testing.assert_allclose(selector.predict(X), ranker.predict(few), rtol=1e-9)
     np.testing.assert_array_equal(selector.decision_function(X), selector.predict(X))
     np.testing.assert_array_equal(selector.rank(X, qid), ranker.rank(few, qid))

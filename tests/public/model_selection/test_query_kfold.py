@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pairrank import Pairs, QueryKFold, RankSVM
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank import QueryKFold, RankSVM
+from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
 
 IDENTIFIERS = st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=60)
@@ -90,47 +90,6 @@ def by_hand(model, X, y, qid, sample_weight=None, n_splits=3):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cross_validation_carries_queries_and_weights(judged, weighted):
-    X, y, qid = judged
-    weight = np.random.default_rng(1).integers(1, 4, y.size) if weighted else None
-    params = {"qid": qid, "sample_weight": weight} if weighted else {"qid": qid}
-    scores = cross_val_score(RankSVM(), X, y, cv=QueryKFold(3), params=params)
-    assert scores == pytest.approx(by_hand(RankSVM(), X, y, qid, weight), rel=1e-12)
-    assert min(scores) > 0.85
-
-
-@pytest.mark.usefixtures("routing")
-def test_grid_search_carries_queries_and_weights(judged):
-    X, y, qid = judged
-    weight = np.random.default_rng(1).integers(1, 4, y.size)
-    search = GridSearchCV(RankSVM(), {"C": [1e-3, 1.0]}, cv=QueryKFold(3))
-    search.fit(X, y, qid=qid, sample_weight=weight)
-    assert search.n_splits_ == 3
-    for place, C in enumerate([1e-3, 1.0]):
-        wanted = np.mean(by_hand(RankSVM(C), X, y, qid, weight))
-        assert search.cv_results_["mean_test_score"][place] == pytest.approx(wanted, rel=1e-12)
-    best = RankSVM(**search.best_params_).fit(X, y, qid=qid, sample_weight=weight)
-    assert search.best_estimator_.coef_ == pytest.approx(best.coef_)
-    wanted = pairwise_accuracy(y, best.predict(X), qid=qid, sample_weight=weight)
-    assert search.score(X, y, qid=qid, sample_weight=weight) == pytest.approx(wanted)
-
-
-@pytest.mark.usefixtures("routing")
-def test_nested_search_carries_queries_and_weights(judged):
-    X, y, qid = judged
-    weight = np.random.default_rng(1).integers(1, 4, y.size)
-    search = GridSearchCV(RankSVM(), {"C": [1e-2, 1.0]}, cv=QueryKFold(2))
-    params = {"qid": qid, "sample_weight": weight}
-    scores = cross_val_score(search, X, y, cv=QueryKFold(3), params=params)
-    for score, (train, test) in zip(scores, QueryKFold(3).split(X, qid=qid), strict=True):
-        inner = clone(search).fit(X[train], y[train], qid=qid[train], sample_weight=weight[train])
-        own = {"qid": qid[test], "sample_weight": weight[test]}
-        wanted = pairwise_accuracy(y[test], inner.predict(X[test]), **own)
-        assert score == pytest.approx(wanted, rel=1e-12)
-
-
-@pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scaler_takes_weights", [False, True])
 def test_a_pipeline_carries_queries_and_weights(judged, scaler_takes_weights):
     X, y, qid = judged
@@ -142,64 +101,7 @@ def test_a_pipeline_carries_queries_and_weights(judged, scaler_takes_weights):
     wanted = np.mean(by_hand(search.best_estimator_, X, y, qid, weight))
     assert search.best_score_ == pytest.approx(wanted, rel=1e-12)
     Xs = scaler.fit_transform(X, sample_weight=weight if scaler_takes_weights else None)
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        make_pipeline(StandardScaler(), RankSVM()).fit(X, y, qid=qid, sample_weight=weight)
     alone = RankSVM(search.best_params_["ranksvm__C"]).fit(Xs, y, qid=qid, sample_weight=weight)
     assert search.best_estimator_[-1].coef_ == pytest.approx(alone.coef_)
-
-
-@pytest.mark.usefixtures("routing")
-def test_a_pipeline_carries_queries_as_they_are(judged):
-    X, y, qid = judged
-    model = make_pipeline(StandardScaler(), RankSVM())
-    scores = cross_val_score(model, X, y, cv=QueryKFold(3), params={"qid": qid})
-    assert scores == pytest.approx(by_hand(model, X, y, qid), rel=1e-12)
-    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-        model.fit(X, y, qid=qid, sample_weight=np.ones(y.size))
-
-
-@pytest.mark.usefixtures("routing")
-def test_cross_val_predict_gives_scores_of_whole_queries(judged):
-    X, y, qid = judged
-    scores = cross_val_predict(RankSVM(), X, y, cv=QueryKFold(3), params={"qid": qid})
-    for train, test in QueryKFold(3).split(X, qid=qid):
-        fitted = RankSVM().fit(X[train], y[train], qid=qid[train])
-        assert scores[test] == pytest.approx(fitted.predict(X[test]))
-
-
-@pytest.mark.usefixtures("routing")
-def test_comparisons_are_split_with_their_rows(judged):
-    X, y, qid = judged
-    i, j = np.nonzero((y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :]))
-    pairs = Pairs(i, j, n_rows=y.size)
-    search = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(3)).fit(X, pairs, qid=qid)
-    by_labels = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(3)).fit(X, y, qid=qid)
-    found, wanted = (s.cv_results_["mean_test_score"] for s in (search, by_labels))
-    assert found == pytest.approx(wanted, abs=2e-3)
-    for (train, test), (_, again) in zip(
-        QueryKFold(3).split(X, pairs, qid=qid), QueryKFold(3).split(X, y, qid=qid), strict=True
-    ):
-        assert (test == again).all()
-        assert pairs[train].n_pairs + pairs[test].n_pairs == pairs.n_pairs
-
-
-def test_comparisons_without_queries_are_split_by_rows_with_a_warning(judged):
-    X, y, qid = judged
-    i, j = np.nonzero((y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :]))
-    search = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=3)
-    with pytest.warns(PairrankWarning, match="RankNCGCV"):
-        search.fit(X, Pairs(i, j, n_rows=y.size))
-    assert search.best_score_ > 0.85
-
-
-@pytest.mark.usefixtures("routing")
-def test_several_scorers_and_a_pipeline_step_at_once(judged):
-    X, y, qid = judged
-    scoring = {"accuracy": "pairwise_accuracy", "tau": "kendall_tau"}
-    from pairrank.model_selection import get_query_scorer
-
-    scoring = {name: get_query_scorer(metric) for name, metric in scoring.items()}
-    model = Pipeline([("scale", StandardScaler()), ("rank", RankSVM())])
-    found = cross_validate(
-        model, X, y, cv=QueryKFold(3), scoring=scoring, params={"qid": qid}, return_train_score=True
-    )
-    assert found["test_accuracy"] == pytest.approx(by_hand(model, X, y, qid), rel=1e-12)
-    assert (found["train_tau"] > 0.6).all()

@@ -7,19 +7,13 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse.linalg import aslinearoperator
-from sklearn import config_context
-from sklearn.exceptions import NotFittedError
-from sklearn.metrics import make_scorer
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GroupKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pairrank import Kernel, Pairs, QueryKFold, RankRLS, RankRLSCV, load_model
+from pairrank import GreedyRankRLS, Kernel, Pairs, QueryKFold, RankRLS, RankRLSCV, load_model
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
-from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
-from pairrank.model_selection import make_query_scorer
+from pairrank.metrics import kendall_tau, mean_ndcg, pairwise_accuracy
 from rls_definitions import refit
 
 pytestmark = pytest.mark.numeric
@@ -41,14 +35,6 @@ def judged():
     X = rng.normal(size=(qid.size, 5)) * [1.0, 1.0, 1.0, 10.0, 0.1]
     y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + rng.normal(size=qid.size) + 1), 0, 4)
     return X, y, qid
-
-
-def test_nothing_of_an_earlier_fit_is_left(judged, tmp_path):
-    X, y, qid = judged
-    search = RankRLSCV([0.1, 1.0])
-    with pytest.raises(NotFittedError):
-        search.save(tmp_path / "model")
-    assert search.fit(X, y, qid=qid).best_estimator_.alpha == search.alpha_
 
 
 @pytest.mark.parametrize(
@@ -104,15 +90,6 @@ def test_a_search_of_one_query_leaves_pairs_out_while_that_is_cheap():
     y = X @ [1.0, 2.0] + rng.normal(size=1001)
     assert RankRLSCV(ALPHAS).fit(X[:60], y[:60]).cv_ == "leave-pair-out"
     assert RankRLSCV(ALPHAS).fit(X, y).cv_ == 5
-
-
-def test_leave_pair_out_is_not_biased_where_nothing_can_be_learnt():
-    rng = np.random.default_rng(3)
-    scores = [
-        RankRLSCV([1.0], cv="leave-pair-out").fit(rng.normal(size=(20, 40)), np.arange(20) % 2)
-        for _ in range(60)
-    ]
-    assert np.mean([search.best_score_ for search in scores]) == pytest.approx(0.5, abs=0.06)
 
 
 def test_rows_without_differences_are_ties():
@@ -223,43 +200,6 @@ def test_kernels_are_left_out_as_rows_are(judged):
         RankRLSCV(kernel="precomputed").fit(aslinearoperator(K), y, qid=qid)
 
 
-def test_scorers_get_what_they_ask_for(judged):
-    X, y, qid = judged
-    handed = []
-
-    def plain(estimator, X, y):
-        handed.append(estimator.predict(X).shape == y.shape)
-        return 1.0
-
-    for scorer in (plain, make_scorer(pairwise_accuracy), make_query_scorer(ndcg_score, k=3)):
-        search = RankRLSCV(scoring=scorer).fit(X, y, qid=qid, sample_weight=1.0 + qid)
-        assert search.validation_scores_.shape == (1, 21)
-    assert handed == [True] * 21
-
-
-def test_queries_reach_the_search_through_pipelines_and_searches(judged):
-    X, y, qid = judged
-    with config_context(enable_metadata_routing=True):
-        model = make_pipeline(StandardScaler(), RankRLSCV(ALPHAS))
-        model.fit(X, y, qid=qid)
-        scores = cross_val_score(RankRLSCV(ALPHAS), X, y, cv=QueryKFold(2), params={"qid": qid})
-    assert model[-1].cv_ == "leave-query-out"
-    for score, (train, test) in zip(scores, QueryKFold(2).split(X, qid=qid), strict=True):
-        inner = RankRLSCV(ALPHAS).fit(X[train], y[train], qid=qid[train])
-        assert score == pytest.approx(inner.score(X[test], y[test], qid=qid[test]))
-
-
-def test_the_best_ranker_can_be_saved(judged, tmp_path):
-    from pairrank import load_model
-
-    X, y, qid = judged
-    search = RankRLSCV(ALPHAS).fit(X, y, qid=qid)
-    search.best_estimator_.save(tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
-    assert (loaded.predict(X) == search.predict(X)).all()
-    assert loaded.alpha == search.alpha_
-
-
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
@@ -303,3 +243,12 @@ def test_a_saved_search_is_its_ranker(judged, tmp_path):
     loaded = load_model(tmp_path / "model")
     assert loaded.alpha == search.alpha_
     np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize("n_features", [3, 30])
+@pytest.mark.parametrize("search", [RankRLSCV(), GreedyRankRLS(), GreedyRankRLS(cv=2)])
+def test_overflow_is_an_error_without_a_warning(search, n_features):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, n_features)), rng.integers(0, 3, (20, 2))
+    with pytest.raises(PairrankError, match="overflow: scale"):
+        search.fit(1e160 * X, y, qid=rng.integers(0, 4, 20))

@@ -109,3 +109,11 @@ def test_singular_equations_are_refused_with_a_remedy(rows):
         GreedyRankRLS(3, alpha=1e-320).fit(np.repeat(X[:, :1], 3, axis=1), y, qid=qid)
     with pytest.raises(PairrankError, match="leave out such small alphas"):
         RankRLSCV(alphas=[1e-320], kernel="rbf").fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("ranker", [RankRLS(1.0), MPRank(1e3), SVRank(1e3, n=2)], ids=str)
+def test_what_differs_little_teaches_all_the_same(ranker):
+    rng = np.random.default_rng(0)
+    X, y = 1e9 + np.round(rng.normal(size=(3000, 1)), 3), rng.normal(size=3000)
+    wanted = clone(ranker).fit(X - 1e9, y)
+    np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=1e-3)

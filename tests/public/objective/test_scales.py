@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank import RankNCG, RankRLS, RankSVM
+from pairrank import MPRank, RankNCG, RankRLS, RankSVM, SVRank
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 
 pytestmark = pytest.mark.numeric
@@ -19,6 +19,8 @@ RANKERS = {
     "raykar": RankNCG(loss="raykar"),
 }
 
+OF_DIFFERENCES = [RankRLS(), MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
+
 
 @pytest.fixture
 def rows():
@@ -27,13 +29,16 @@ def rows():
     return X, np.round(X[:, 0] + rng.normal(size=300))
 
 
-@pytest.mark.parametrize("name", RANKERS)
-@pytest.mark.parametrize("size", [0.0, 0.1, 1e7])
-def test_features_without_a_difference_leave_the_weights_at_zero(name, size, rows):
-    with pytest.warns(ZeroWeightsWarning, match="so every row has the same score"):
-        ranker = RANKERS[name].fit(np.full((300, 3), size), rows[1])
-    assert (ranker.status_, ranker.n_iter_) == ("converged", 0)
-    assert not ranker.coef_.any()
+@pytest.mark.parametrize("ranker", [*RANKERS.values(), *OF_DIFFERENCES], ids=str)
+@pytest.mark.parametrize("size", [0.0, np.float32(0.1), 3.3, 1e7])
+def test_features_without_a_difference_leave_the_weights_at_zero(ranker, size, rows):
+    X = np.full((300, 3), size)
+    for labels in (rows[1], rows[1] + 0.1 * rows[0][:, 1]):
+        with pytest.warns(ZeroWeightsWarning, match="features are equal within queries"):
+            ranker.fit(X, labels, qid=np.arange(300) % 3)
+        assert ranker.status_ in ("converged", "gap_closed")
+        assert ranker.n_iter_ <= 1
+        assert not ranker.coef_.any()
 
 
 @pytest.mark.parametrize("name", RANKERS)

@@ -71,6 +71,7 @@ def test_dates_are_names():
         ["a", float("nan")],
         ["a", pd.NA],
         [1.0, np.nan],
+        pl.Series([1.0, np.nan]),
         np.array([1.0, np.nan]),
         np.array(["2024-01-01", "NaT"], dtype="datetime64[D]"),
         np.array(["a", None], dtype=object),

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from pairrank import BradleyTerry, Pairs, RankNCG
+from pairrank import BradleyTerry
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from ratings_definition import TIES, arguments, fitted, log_likelihood, make_votes, probabilities
 
@@ -62,63 +62,6 @@ def test_halves_equal_scikit_learn_s_logistic_regression():
     np.testing.assert_allclose(model.coef_, coef[6:], atol=1e-6)
 
 
-def test_halves_equal_choix():
-    choix = pytest.importorskip("choix", reason="choix is not installed")
-    votes = make_votes(3, n_items=6, size=150, ties=0.0)
-    votes = votes._replace(weight=np.ones(150))
-    scores = choix.ilsr_pairwise(6, list(zip(votes.winner, votes.loser, strict=True)), tol=1e-12)
-    model = BradleyTerry().fit(votes.winner, votes.loser)
-    np.testing.assert_allclose(model.scores_, scores - scores.mean(), atol=1e-6)
-
-
-def test_halves_equal_statsmodels_with_errors_and_clusters():
-    api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
-    votes = make_votes(4, n_items=6, size=300, covariates=1, ties=0.0)
-    votes = votes._replace(weight=np.ones(300))
-    group = np.random.default_rng(0).integers(0, 25, 300)
-    X = np.delete(design(votes), 0, axis=1)
-    binomial = api.GLM(np.ones(300), X, family=api.families.Binomial())
-    for kind, options in {
-        "hessian": {},
-        "robust": {"cov_type": "HC0"},
-        "clusters": {
-            "cov_type": "cluster",
-            "cov_kwds": {"groups": group, "use_correction": False},
-        },
-    }.items():
-        peer = binomial.fit(tol=1e-14, maxiter=100, **options)
-        model = BradleyTerry(covariance=kind, anchor={0: 0.0}).fit(
-            votes.winner, votes.loser, covariates=votes.covariates, groups=group
-        )
-        found = np.append(model.standard_errors_[1:], model.coef_standard_errors_)
-        factor = np.sqrt(25 / 24) if kind == "clusters" else 1.0
-        np.testing.assert_allclose(
-            np.append(model.scores_[1:], model.coef_), peer.params, atol=1e-6
-        )
-        np.testing.assert_allclose(found, factor * peer.bse, rtol=1e-6)
-
-
-def test_halves_equal_rankncg_with_the_same_penalty():
-    votes = make_votes(5, n_items=6, size=90)
-    tie = np.where(votes.tie, 0.0, 1.0)
-    pairs = Pairs(votes.winner, votes.loser, votes.weight, tie)
-    ranker = RankNCG(alpha=0.3, tol=1e-10, eps=1e-12).fit(np.eye(6), pairs)
-    model = BradleyTerry(alpha=0.3).fit(**arguments(votes))
-    np.testing.assert_allclose(model.scores_, ranker.coef_ - ranker.coef_.mean(), atol=1e-7)
-
-
-@pytest.mark.parametrize("kind", TIES)
-def test_weights_are_repetitions(kind):
-    votes = make_votes(6)._replace(weight=np.random.default_rng(0).integers(0, 4, 80))
-    repeated = [np.repeat(part, votes.weight, axis=0) for part in votes[:3]]
-    model = BradleyTerry(ties=kind, covariance="hessian").fit(**arguments(votes))
-    again = BradleyTerry(ties=kind, covariance="hessian").fit(*repeated[:2], tie=repeated[2])
-    np.testing.assert_allclose(model.scores_, again.scores_, atol=1e-9)
-    np.testing.assert_allclose(model.covariance_, again.covariance_, atol=1e-9)
-    np.testing.assert_array_equal(model.ranking_["n"], again.ranking_["n"])
-    assert model.ranking_["n"].dtype == np.int64
-
-
 @pytest.mark.parametrize("kind", TIES)
 def test_the_winner_of_a_tie_may_be_either(kind):
     votes = make_votes(7, covariates=1)
@@ -143,41 +86,17 @@ def test_without_ties_the_three_likelihoods_are_one():
     assert [model.tie_parameter_ for model in found] == [0.0, 0.0, 1.0]
 
 
-NAMES = np.array(["ann", "bob", "cid", "dan", "eve"])
-
-
-@pytest.mark.parametrize(
-    "column",
-    [list, np.asarray, pd.Series, pl.Series, lambda names: pd.Series(names).astype("category")],
-)
-def test_names_come_from_lists_arrays_and_frames(column):
-    votes = make_votes(9)
-    model = BradleyTerry().fit(column(NAMES[votes.winner]), column(NAMES[votes.loser]))
-    plain = BradleyTerry().fit(votes.winner, votes.loser)
-    np.testing.assert_array_equal(model.items_, NAMES)
-    np.testing.assert_array_equal(model.scores_, plain.scores_)
-    assert isinstance(model.ranking_["item"], np.ndarray)
-    np.testing.assert_array_equal(model.ranking_["item"], NAMES[plain.ranking_["item"]])
-
-
-def test_names_may_be_any_hashable_values():
-    a, b, c = ("x", 1), frozenset("y"), 3.5
-    model = BradleyTerry().fit([a, b, c, a], [b, c, a, c])
-    assert set(model.items_.tolist()) == {a, b, c}
-    assert model.predict_proba(a, b).shape == (2,)
-    assert model.predict_proba([a, c], [b, a]).shape == (2, 2)
-
-
 def test_scores_are_multiplied_and_anchored():
-    votes = make_votes(10)
-    given = arguments(votes)
+    given = arguments(make_votes(10, covariates=1))
     plain = BradleyTerry().fit(**given)
     elo = BradleyTerry(scale="elo").fit(**given)
     np.testing.assert_allclose(elo.scores_.mean(), 1000.0)
     np.testing.assert_allclose(elo.scores_ - 1000.0, 400.0 / np.log(10.0) * plain.scores_)
     win = elo.predict_proba(0, 1)[0]
     np.testing.assert_allclose(win, 1 / (1 + 10 ** ((elo.scores_[1] - elo.scores_[0]) / 400)))
-    np.testing.assert_allclose(elo.standard_errors_, 400 / np.log(10) * plain.standard_errors_)
+    for name in ("standard_errors_", "coef_", "coef_standard_errors_"):
+        wanted = 400 / np.log(10) * getattr(plain, name)
+        np.testing.assert_allclose(getattr(elo, name), wanted, rtol=1e-8)
     fixed = BradleyTerry(anchor={2: 50.0}, scale=10.0).fit(**given)
     assert fixed.scores_[2] == 50.0
     assert fixed.standard_errors_[2] == 0.0
@@ -248,22 +167,6 @@ def test_covariates_may_be_arrays_frames_and_dicts():
         np.testing.assert_array_equal(model.coef_, plain.coef_)
 
 
-def test_units_of_covariates_do_not_matter():
-    votes = make_votes(14, covariates=1)
-    plain = BradleyTerry().fit(**arguments(votes))
-    large = BradleyTerry().fit(**arguments(votes._replace(covariates=1e6 * votes.covariates)))
-    np.testing.assert_allclose(large.scores_, plain.scores_, atol=1e-9)
-    np.testing.assert_allclose(1e6 * large.coef_, plain.coef_, rtol=1e-8)
-    np.testing.assert_allclose(1e6 * large.coef_standard_errors_, plain.coef_standard_errors_)
-
-
-def test_a_scale_multiplies_scores_coefficients_and_their_errors():
-    votes = arguments(make_votes(14, covariates=1))
-    plain, large = BradleyTerry().fit(**votes), BradleyTerry(scale=40.0).fit(**votes)
-    for name in ("scores_", "coef_", "standard_errors_", "coef_standard_errors_"):
-        np.testing.assert_allclose(getattr(large, name), 40.0 * getattr(plain, name), rtol=1e-8)
-
-
 def test_balanced_comparisons_give_equal_scores():
     model = BradleyTerry(ties="davidson").fit([0, 1, 0], [1, 0, 1], tie=[0, 0, 1])
     np.testing.assert_array_equal(model.scores_, [0.0, 0.0])
@@ -287,8 +190,8 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
         ({}, {"groups": [1, 2]}, "groups has 2 entries for 4 rows"),
         ({}, {"groups": [1, None, 1, 2]}, "groups is missing in row 1"),
         ({}, {"groups": [1, 1, 1, 1]}, "at least two groups"),
-        ({}, {"time": [1, 2, 3, 4]}, "set half_life, or leave time out"),
-        ({"half_life": 3}, {}, "half_life needs the time"),
+        ({}, {"time": [1, 2, 3, 4]}, "half_life and time need one another"),
+        ({"half_life": 3}, {}, "half_life and time need one another"),
         ({"half_life": 0}, {"time": [1, 2, 3, 4]}, "half_life must be greater than 0"),
         ({"half_life": 3}, {"time": ["2020-01-01", "x", "", ""]}, "numbers or ISO dates"),
         (
@@ -296,13 +199,21 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
             {"time": np.array(["2020-01-01", "NaT", "NaT", "NaT"], "M8[D]")},
             "time is missing in row 1",
         ),
-        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "missing in row 1"),
+        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "row 1 holds nan"),
         ({"half_life": 3}, {"time": np.full((4, 2), "2024")}, "time must have one dimension"),
-        ({"half_life": datetime.timedelta(3)}, {"time": [1, 2, 3, 4]}, "time holds numbers"),
-        ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "row 1, column 0"),
-        ({}, {"covariates": [1.0, 2.0]}, "covariates has 2 entries for 4 rows"),
+        (
+            {"half_life": datetime.timedelta(3)},
+            {"time": [1, 2, 3, 4]},
+            "give a number, in units of time",
+        ),
+        ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "'x0' contains infinity"),
+        ({}, {"covariates": [1.0, 2.0]}, "'x0' has 2 entries for 4 rows"),
         ({}, {"covariates": {"home": [1.0, 2.0]}}, "covariate 'home' has 2 entries"),
-        ({}, {"covariates": {"home": [0.0] * 4}}, "'home' is 0 in every comparison"),
+        (
+            {},
+            {"covariates": {"home": [0.0] * 4}},
+            r"covariates \(home\) .*one is 0 in every comparison",
+        ),
         ({"ties": "none"}, {}, "ties must be one of 'half', 'davidson'"),
         ({"alpha": -1}, {}, "alpha must be at least 0"),
         ({"scale": "ello"}, {}, 'scale must be a number or "elo"'),
@@ -379,7 +290,7 @@ def test_parts_without_a_comparison_are_a_warning_with_a_penalty():
     assert np.isfinite(model.standard_errors_).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_covariates_of_items_are_refused(seed):
     votes = make_votes(seed)
     height = np.random.default_rng(seed).normal(size=5)
@@ -388,17 +299,16 @@ def test_covariates_of_items_are_refused(seed):
         BradleyTerry().fit(**arguments(votes._replace(covariates=z[:, None])))
     first = np.random.default_rng(seed).normal(size=80)
     both = np.column_stack((first, 2.0 * first))
-    with pytest.raises(PairrankError, match="determine one another"):
+    with pytest.raises(PairrankError, match="no effect of their own"):
         BradleyTerry().fit(**arguments(votes._replace(covariates=both)))
     other = 1e-3 * np.random.default_rng(seed + 99).normal(size=80)
     nearly = np.column_stack((first, 2.0 * first + other))
     assert BradleyTerry().fit(**arguments(votes._replace(covariates=nearly))).status_ == "converged"
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_an_effect_that_decides_every_comparison_is_refused(seed):
-    votes = make_votes(seed, ties=0.0)
-    home = 0.5 + np.random.default_rng(seed).random((80, 1))
+def test_an_effect_that_decides_every_comparison_is_refused():
+    votes = make_votes(0, ties=0.0)
+    home = 0.5 + np.random.default_rng(0).random((80, 1))
     frame = pd.DataFrame(home, columns=["home"])
     with pytest.raises(PairrankError, match="'home' would be infinite"):
         BradleyTerry().fit(votes.winner, votes.loser, covariates=frame)
@@ -410,12 +320,7 @@ def test_an_effect_that_decides_every_comparison_is_refused(seed):
 
 @pytest.mark.parametrize("kind", TIES)
 def test_a_tight_tolerance_is_reached(kind):
-    for seed in range(6):
+    for seed in range(3):
         votes = make_votes(seed, n_items=12, size=300, covariates=1)
         model = BradleyTerry(ties=kind, tol=1e-12).fit(**arguments(votes))
         assert model.status_ == "converged"
-
-
-def test_a_name_that_is_a_number_and_a_text_is_refused():
-    with pytest.raises(PairrankError, match="both the number 2 and the text '2'"):
-        BradleyTerry().fit([1, 2, 3], ["2", "3", "1"])
