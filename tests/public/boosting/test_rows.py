@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -14,15 +12,6 @@ from pairrank.boosting import AllPairsObjective, RankingMetric
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.losses import Square
 from pairrank.metrics import evaluate
-
-
-def test_importing_the_module_imports_neither_library():
-    code = (
-        "import sys, pairrank; pairrank.boosting.AllPairsObjective()([0, 1], [0.0, 0.0]); "
-        "print({'lightgbm', 'xgboost'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
 
 
 def test_data_and_arrays_and_own_arrays_give_the_same_result():
