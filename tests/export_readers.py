@@ -82,12 +82,6 @@ def read_sql(content: bytes, names: list[str], X: Any) -> np.ndarray:
         return np.array([score for (score,) in found], dtype=float)
 
 
-def read_python(content: bytes, names: list[str], X: Any) -> np.ndarray:
-    module: dict[str, Any] = {}
-    exec(compile(content, "exported.py", "exec"), module)
-    return np.array([module["score"](dict(zip(names, row, strict=True))) for row in np.asarray(X)])
-
-
 def read_onnx(content: bytes, names: list[str], X: Any) -> np.ndarray:
     import onnxruntime
 
@@ -106,21 +100,20 @@ READERS = {
     "json": read_json,
     "csv": read_csv,
     "sql": read_sql,
-    "python": read_python,
     "onnx": read_onnx,
 }
 """Format -> function from the content of a file, names and rows to scores."""
 
-WITHOUT_OFFSET = frozenset(READERS) - {"json", "sql", "python", "onnx"}
+WITHOUT_OFFSET = frozenset(READERS) - {"json", "sql", "onnx"}
 """Formats that leave out what is the same for every row."""
 
-SUFFIXES = {"ranklib": ".ranklib", "csv": ".csv", "sql": ".sql", "python": ".py"}
+SUFFIXES = {"ranklib": ".ranklib", "csv": ".csv", "sql": ".sql"}
 """Those that belong to one format."""
 
 UNITS = {
     "ranklib": 2.0**-24,
     **dict.fromkeys(["elasticsearch", "opensearch", "solr", "onnx"], 2.0**-24),
-    **dict.fromkeys(["json", "csv", "sql", "python"], 2.0**-53),
+    **dict.fromkeys(["json", "csv", "sql"], 2.0**-53),
 }
 """Format -> the largest relative rounding error of a number, a product or a sum."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import dataclasses
 import doctest
 import importlib
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +50,10 @@ def import_or_skip(name: str):
     return importlib.import_module(name)
 
 
-def public_objects() -> list[str]:
+def public_objects(faces: list[str]) -> list[str]:
     """Return the dotted names of the functions and classes that the faces offer."""
     found = set()
-    for face in FACES:
+    for face in faces:
         try:
             module = importlib.import_module(face)
         except MissingLibraryError:
@@ -88,9 +91,14 @@ def test_examples_run(name):
     module = import_or_skip(name)
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.testmod(module, optionflags=options).failed == 0
+    for made in vars(module).values():  # by decorators of other modules: testmod leaves them out
+        if getattr(made, "__module__", "") == name and hasattr(made, "__wrapped__"):
+            found = doctest.DocTestFinder().find(made, globs=vars(module).copy(), module=False)
+            runner = doctest.DocTestRunner(optionflags=options)
+            assert [runner.run(each).failed for each in found] == [0] * len(found)
 
 
-@pytest.mark.parametrize("name", marked(public_objects()))
+@pytest.mark.parametrize("name", marked(public_objects(FACES)))
 def test_the_public_face_is_documented(name):
     module, _, attribute = name.rpartition(".")
     thing = getattr(importlib.import_module(module), attribute)
@@ -100,6 +108,33 @@ def test_the_public_face_is_documented(name):
         document = thing.__doc__.partition("Attributes\n")[2]
         complaints += [field for field in thing.__annotations__ if field not in document]
     assert complaints == []
+
+
+def stated_defaults(thing: object) -> dict[str, object]:
+    """Return the defaults that a docstring names, by parameter."""
+    found = {}
+    pattern = r"^(\w+(?:, \w+)*) : .*\bdefault:? (.+)$"
+    for names, default in re.findall(pattern, inspect.getdoc(thing) or "", re.MULTILINE):
+        with contextlib.suppress(SyntaxError, ValueError):
+            found.update(dict.fromkeys(names.split(", "), ast.literal_eval(default)))
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", marked(public_objects([*FACES, "pairrank.losses", "pairrank.model_selection"]))
+)
+def test_a_default_is_the_documented_one(name):
+    module, _, attribute = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), attribute)
+    stated = stated_defaults(thing)
+    parameters = inspect.signature(thing).parameters if stated else {}
+    defaults = {name: parameters[name].default for name in stated if name in parameters}
+    assert defaults == {name: stated[name] for name in defaults}
+
+
+def test_defaults_are_read_from_docstrings():
+    stated = stated_defaults(pairrank.RankSVM)
+    assert stated.items() >= {"C": 0.1, "tol": 1e-3, "graph": "full"}.items()
 
 
 def is_record(thing: object) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of
-from pairrank.plotting.calibration import calibration_of, draw_pairs
+from pairrank.plotting.calibration import binned, draw_pairs
 from pairrank.preferences import Levels, OrderGraph
 
 GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 2), (0, 3)])]
@@ -61,13 +61,8 @@ def by_definition(outcomes, probabilities, n_bins):
         low, high = 0.5 + number / (2 * n_bins), 0.5 + (number + 1) / (2 * n_bins)
         inside = []
         for outcome, probability in zip(outcomes, probabilities, strict=True):
-            sure, won = probability, outcome
-            if probability < 0.5:
-                sure, won = 1 - probability, 1 - outcome
-            if probability == 0.5:
-                won = 0.5
-            if low <= sure < high or (number == n_bins - 1 and sure == 1):
-                inside.append((sure, won))
+            if low <= probability < high or (number == n_bins - 1 and probability == 1):
+                inside.append((probability, outcome))
         if inside:
             found.append((*np.mean(inside, axis=0), len(inside)))
     return np.array(found).T
@@ -75,10 +70,10 @@ def by_definition(outcomes, probabilities, n_bins):
 
 def test_bins_are_those_of_the_definition():
     generator = np.random.default_rng(0)
-    probabilities = generator.integers(0, 65, 300) / 64
+    probabilities = generator.integers(32, 65, 300) / 64
     outcomes = generator.integers(0, 3, 300) / 2
     for n_bins in (1, 2, 8):
-        found = calibration_of(outcomes, probabilities, n_bins)
+        found = binned(outcomes, probabilities, np.ones(300), n_bins, is_sample=False)
         predicted, observed, n_pairs = by_definition(outcomes, probabilities, n_bins)
         np.testing.assert_allclose(found.predicted, predicted, rtol=1e-14)
         np.testing.assert_allclose(found.observed, observed, rtol=1e-14)

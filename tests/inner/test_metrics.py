@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
 from pairrank.metrics.tables import EXACT_UP_TO, compare_values
-from pairrank.model_selection.score_map import ScoreMap
+from pairrank.model_selection.classifier import calibrated
 
 
 def slow_p_value(differences):
@@ -61,8 +61,8 @@ def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
     generator = np.random.default_rng(0)
     scores = generator.uniform(-1.0, 1.0, 200)
     codes = (scores + generator.normal(size=200) > 0).astype(float)
-    wanted = ScoreMap.fit(scores, codes, None, method)(scores)
+    wanted = calibrated(scores, codes, None, method).predict_proba(scores[:, None])
     small = np.ldexp(scores, power)
-    found = ScoreMap.fit(small, codes, None, method)(small)
+    found = calibrated(small, codes, None, method).predict_proba(small[:, None])
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
     assert np.ptp(found) > 0.2

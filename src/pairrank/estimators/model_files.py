@@ -27,7 +27,6 @@ COLUMNS = "columns"
 """The name of the columns by role among the information on the fit."""
 
 _ZERO_BASED = "zero_based"
-CLASSIFIER = "PairwiseClassifier"
 
 _KERNEL, _RANKINGS = "kernel_", "rankings_"
 """Attributes with arrays of their own, and the prefixes of the names of these arrays."""
@@ -180,11 +179,6 @@ def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
 def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
     """Return a new ranker of a class and parameters as `unfitted_of` gave them."""
     if name not in RANKERS:
-        if name == CLASSIFIER:
-            raise FileFormatError(
-                f"{path}: the file holds a classifier; use pairrank.PairwiseClassifier.load; its "
-                "`ranker_` is a ranker"
-            )
         raise FileFormatError(
             f"{path}: the model is a {name}, which this version of pairrank does not "
             "know; install a newer one"

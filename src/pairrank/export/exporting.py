@@ -22,27 +22,6 @@ from pairrank.preferences._codes import query_codes
 _LISTED = 5
 
 
-class OrderChange(NamedTuple):
-    """A query whose rows change their order.
-
-    Attributes
-    ----------
-    qid : object
-        The query's identifier; None if all rows are one query.
-    n_changed : int
-        The pairs of rows that the ranker orders, and that the export reverses or ties.
-    n_pairs : int
-        The pairs of rows that the ranker orders.
-    largest_difference : float
-        The largest difference of the ranker's scores within a changed pair.
-    """
-
-    qid: Any
-    n_changed: int
-    n_pairs: int
-    largest_difference: float
-
-
 class OrderCheck(NamedTuple):
     """What an export changes in the order of given rows.
 
@@ -50,39 +29,35 @@ class OrderCheck(NamedTuple):
     ----------
     n_rows, n_queries, n_pairs : int
         The rows, their queries, and the pairs of rows of a query that the ranker orders.
-    changes : tuple of OrderChange
-        The queries whose order changes, the largest difference first.
+    n_changed : int
+        The pairs of these that the export reverses or ties.
+    changed_queries : list
+        The identifiers of the queries with a changed pair; None for rows that are one query.
+    largest_difference : float
+        The largest difference of the ranker's scores within a changed pair; 0 if there is none.
     """
 
     n_rows: int
     n_queries: int
     n_pairs: int
-    changes: tuple[OrderChange, ...]
-
-    @property
-    def n_changed(self) -> int:
-        """The number of pairs whose order changes."""
-        return sum(change.n_changed for change in self.changes)
+    n_changed: int
+    changed_queries: list[Any]
+    largest_difference: float
 
     def __str__(self) -> str:
-        counts = f"{self.n_changed:,} of {self.n_pairs:,} pairs"
-        if not self.changes:
+        if not self.n_changed:
             queries = f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"
             kept = f"the order of all {self.n_pairs:,} pairs is kept"
             return f"{kept} ({self.n_rows:,} rows, {queries})"
-        differs = "score difference up to"
-        if self.changes[0].qid is None:
-            largest = self.changes[0].largest_difference
-            return f"the order of {counts} changes ({differs} {largest:.2g})"
-        shown = ", ".join(
-            f"query {each.qid} ({each.n_changed:,} of {each.n_pairs:,} pairs, {differs} "
-            f"{each.largest_difference:.2g})"
-            for each in self.changes[:_LISTED]
+        text = (
+            f"the order of {self.n_changed:,} of {self.n_pairs:,} pairs changes (score difference "
+            f"up to {self.largest_difference:.2g})"
         )
-        n_queries = f"{len(self.changes):,} of {self.n_queries:,} queries"
-        more = len(self.changes) - _LISTED
-        others = f" and {more:,} more" if more > 0 else ""
-        return f"the order of {counts} changes, in {n_queries}: {shown}{others}"
+        if self.changed_queries == [None]:
+            return text
+        count, shown = len(self.changed_queries), map(str, self.changed_queries[:_LISTED])
+        more = f" and {count - _LISTED:,} more" if count > _LISTED else ""
+        return f"{text}, in {count:,} of {self.n_queries:,} queries: {', '.join(shown)}{more}"
 
 
 _REMEDY = (
@@ -103,8 +78,8 @@ def export(
     """Write the weights of a linear ranker for a search engine, a database or a program.
 
     Scalers of a Pipeline are folded into the weights, so the file takes raw features. The offset
-    that they cause is the same for all rows and does not change their order; "json", "sql",
-    "python" and "onnx" keep it, the others have no place for it.
+    that they cause is the same for all rows and does not change their order; "json", "sql"
+    and "onnx" keep it, the others have no place for it.
 
     Parameters
     ----------
@@ -123,7 +98,6 @@ def export(
           ``pairrank[onnx]``.
         - "json": names, weights and offset; "csv": feature and weight per line.
         - "sql": an expression over columns, with identifiers quoted as in standard SQL.
-        - "python": a module with a function that needs no library.
 
         None: by the file's suffix, where only one format has it.
     feature_names : sequence of str, optional
@@ -180,7 +154,7 @@ def export(
     result = None if check is None else _checked(model, linear, how, check)
     with open_target(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
-    if result is not None and result.changes:
+    if result is not None and result.n_changed:
         precision = how.arithmetic.precision
         said = f"format {format!r} is computed in {precision}: {result}"
         said += _REMEDY if precision == "float32" else ""
@@ -205,24 +179,15 @@ def _checked(model: Any, linear: LinearModel, how: Format, check: Any) -> OrderC
 def check_order(expected: FloatArray, computed: FloatArray, qid: NDArray[Any] | None) -> OrderCheck:
     """Compare the order of rows by two scores, in each query; O(m log m) for m rows."""
     levels = Levels.build(expected, qid)
-    counts = levels.concordance(computed)
-    names = [None] if qid is None else query_codes(qid)[0].tolist()
-    starts, ordered, changed = levels.query_start, counts.sum(axis=1), counts[:, 1:].sum(axis=1)
-    changes = []
-    for query in np.flatnonzero(changed):
+    counts, starts, largest = levels.concordance(computed), levels.query_start, 0.0
+    changed = np.flatnonzero(counts[:, 1:].any(axis=1))
+    for query in changed:
+        # The lowest row that is computed at least as high as a row is the first one at which the
+        # running maximum reaches it.
         rows = levels.row_of[starts[query] : starts[query + 1]]
-        difference = _largest_difference(expected[rows], computed[rows])
-        sizes = int(changed[query]), int(ordered[query])
-        changes.append(OrderChange(names[query], *sizes, difference))
-    changes.sort(key=lambda change: -change.largest_difference)
-    return OrderCheck(expected.size, levels.n_queries, int(ordered.sum()), tuple(changes))
-
-
-def _largest_difference(ascending: FloatArray, computed: FloatArray) -> float:
-    """Return the largest expected difference of two rows that are not computed in its order.
-
-    For each row the lowest row that is computed at least as high is the first one at which the
-    running maximum reaches it.
-    """
-    lowest = np.searchsorted(np.maximum.accumulate(computed), computed)
-    return float((ascending - ascending[lowest]).max())
+        lowest = np.searchsorted(np.maximum.accumulate(computed[rows]), computed[rows])
+        largest = max(largest, float((expected[rows] - expected[rows][lowest]).max()))
+    names = [None] if qid is None else query_codes(qid)[0].tolist()
+    n_changed, listed = int(counts[:, 1:].sum()), [names[query] for query in changed]
+    sizes = expected.size, levels.n_queries, int(counts.sum())
+    return OrderCheck(*sizes, n_changed, listed, largest)

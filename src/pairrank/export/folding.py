@@ -97,31 +97,23 @@ def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
 
 def _names(given: Sequence[str] | None, learnt: Any, n_features: int) -> list[str]:
     """Return the names of the features: given, learnt or numbered; checked."""
-    if isinstance(given, str):
-        raise PairrankError(f"feature_names is the text {given!r}: give a list of names")
-    if given is not None:
-        names = list(given)
-    elif learnt is not None:
-        names = [str(name) for name in learnt]
-    else:
+    if given is None and learnt is None:
         return numbered_names(n_features)
-    if len(names) != n_features:
+    names = list(map(str, learnt)) if given is None else list(given)
+    if isinstance(given, str) or len(names) != n_features:
         raise PairrankError(
             f"feature_names has {len(names)} names, but the model has {n_features} features: give "
-            "one name per feature"
+            "a list with one name per feature"
         )
+    first: dict[str, int] = {}
     for number, name in enumerate(names):
-        is_text = isinstance(name, str) and bool(name) and "\0" not in name
-        if not is_text or any(0xD800 <= ord(letter) < 0xE000 for letter in name):
+        if not isinstance(name, str) or not name or not name.isprintable():
             raise PairrankError(
-                f"feature_names[{number}] = {name!r} cannot be written: give text that is not "
-                "empty, without NUL characters and half characters (surrogates)"
+                f"feature_names[{number}] = {name!r} cannot be written: give text of characters "
+                "that can be printed"
             )
-    first = {name: number for number, name in reversed(list(enumerate(names)))}
-    twice = next((number for number, name in enumerate(names) if first[name] != number), None)
-    if twice is not None:
-        name = names[twice]
-        raise PairrankError(
-            f"features {first[name]} and {twice} are both named {name!r}: rename one of them"
-        )
+        if first.setdefault(name, number) != number:
+            raise PairrankError(
+                f"features {first[name]} and {number} are both named {name!r}: rename one of them"
+            )
     return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import os
@@ -135,21 +136,6 @@ def _json(body: object) -> str:
     return json.dumps(body, indent=2) + "\n"
 
 
-_PYTHON = '''\
-"""Scores of a linear {ranker}, exported by pairrank {version}; higher ranks better."""
-
-WEIGHTS = {{
-{weights}
-}}
-OFFSET = {offset!r}
-
-
-def score(row):
-    """Return the score of a row, a mapping from the names of features to numbers."""
-    return OFFSET + sum(weight * row[name] for name, weight in WEIGHTS.items())
-'''
-
-
 def as_json(model: LinearModel) -> str:
     """Return names, weights and offset as a JSON object."""
     return _json(
@@ -168,11 +154,7 @@ def as_json(model: LinearModel) -> str:
 def as_csv(model: LinearModel) -> str:
     """Return a table with the columns feature and weight."""
     text = io.StringIO()
-    # minimal quoting leaves a carriage return bare, which readers take for the end of the line
-    if any("\r" in name for name in model.names):
-        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    else:
-        writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("feature", "weight"))
     writer.writerows(zip(model.names, model.weights.tolist(), strict=True))
     return text.getvalue()
@@ -184,29 +166,11 @@ def as_sql(model: LinearModel) -> str:
     Identifiers are quoted as in standard SQL. Numbers have an exponent, so that databases compute
     with floating point, not with decimals. Features of weight 0 are left out.
     """
-    terms = []
-    for feature, weight in zip(model.names, model.weights.tolist(), strict=True):
-        if weight:
-            identifier = feature.replace('"', '""')
-            terms.append(f'{_sql_number(weight)} * "{identifier}"')
-    if model.offset or not terms:
-        terms.append(_sql_number(model.offset))
-    return "\n+ ".join(terms) + "\n"
-
-
-def _sql_number(value: float) -> str:
-    return np.format_float_scientific(value, trim="-")
-
-
-def as_python(model: LinearModel) -> str:
-    """Return a module with a function `score` that needs no library."""
-    pairs = zip(model.names, model.weights.tolist(), strict=True)
-    return _PYTHON.format(
-        ranker=model.ranker,
-        version=version("pairrank"),
-        weights="\n".join(f"    {feature!r}: {weight!r}," for feature, weight in pairs),
-        offset=model.offset,
-    )
+    number = functools.partial(np.format_float_scientific, trim="-")
+    columns = ('"' + name.replace('"', '""') + '"' for name in model.names)
+    weighted = zip(columns, model.weights.tolist(), strict=True)
+    terms = [f"{number(weight)} * {column}" for column, weight in weighted if weight]
+    return "\n+ ".join([*terms, number(model.offset)]) + "\n"
 
 
 OPSET = 13
@@ -277,7 +241,6 @@ FORMATS: dict[str, Format] = {
     "json": Format(as_json, DOUBLE, ".json"),
     "csv": Format(as_csv, DOUBLE._replace(adds_offset=False), ".csv"),
     "sql": Format(as_sql, DOUBLE, ".sql"),
-    "python": Format(as_python, DOUBLE, ".py"),
 }
 """Name -> format: a new one is a line here and a writer."""
 

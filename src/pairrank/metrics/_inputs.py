@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +111,42 @@ def metric(
     return lambda function: described_by(_SHARED, *known)(shown(function))
 
 
+class QueryMetric(Protocol):
+    """A metric that `of_queries` makes."""
+
+    __name__: str
+
+    def __call__(self, y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
+        """Return the mean over the queries, or {query: value}."""
+
+
+def of_queries(
+    mean: Callable[..., Any], *known: dict[str, str], **fixed: Any
+) -> Callable[[Callable[..., FloatArray]], QueryMetric]:
+    """Return a decorator that makes a metric of the function of each query's value.
+
+    ``mean(value, y_true, scores, **options)`` checks input and takes the mean. The metric has the
+    keywords of the function and those of `mean` that are not `fixed`; both get what both take.
+    """
+
+    def decorate(value: Callable[..., FloatArray]) -> QueryMetric:
+        own = {each.name: each for each in keywords_of(value)}
+        shared = {each.name: each for each in keywords_of(mean)}
+
+        @functools.wraps(value)
+        def function(y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
+            bound = functools.partial(value, **{n: options[n] for n in own.keys() & options.keys()})
+            rest = {name: options[name] for name in options.keys() - (own.keys() - shared.keys())}
+            return mean(bound, y_true, scores, **rest, **fixed)
+
+        first = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
+        shown = [each for name, each in (own | shared | own).items() if name not in fixed]
+        function.__signature__ = inspect.Signature([*first, *shown])  # type: ignore[attr-defined]
+        return metric(*known)(function)
+
+    return decorate
+
+
 def arguments_of(function: Callable[..., Any]) -> list[str]:
     """Return the `RowArguments` that the signature of a metric takes."""
     taken = inspect.signature(function).parameters.values()
@@ -144,23 +181,16 @@ class Judged(NamedTuple):
         return every if self.weight is None else every[self.weight > 0]
 
     @property
-    def identifiers(self) -> NDArray[Any] | None:
-        """The queries with a row of positive weight, in the order in which `Levels` has them."""
-        return None if self.qid is None else query_codes(self.qid[self.kept])[0]
+    def queries(self) -> tuple[NDArray[Any] | None, NDArray[np.int32], int]:
+        """The queries with a row of positive weight (None without qid), as `Levels` has them.
 
-    @property
-    def n_queries(self) -> int:
-        """The number of identifiers; 1 without qid."""
-        identifiers = self.identifiers
-        return 1 if identifiers is None else identifiers.size
-
-    @property
-    def query_of(self) -> NDArray[np.int32]:
-        """The place of each row's query among the identifiers, (n_rows,); 0 for weight 0."""
-        result = np.zeros(self.scores.size, dtype=np.int32)
-        if self.qid is not None:
-            result[self.kept] = query_codes(self.qid[self.kept])[1]
-        return result
+        Then the place of each row's query among them, 0 for rows of weight 0, and their number.
+        """
+        query_of = np.zeros(self.scores.size, dtype=np.int32)
+        if self.qid is None:
+            return None, query_of, 1
+        identifiers, query_of[self.kept] = query_codes(self.qid[self.kept])
+        return identifiers, query_of, identifiers.size
 
 
 def check_rows(

@@ -11,29 +11,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from pairrank.exceptions import PairrankError
+from pairrank.metrics import differences, gains, lists, pairwise
 from pairrank.metrics._inputs import arguments_of
-from pairrank.metrics.differences import (
-    hinge_magnitude_cost,
-    hinge_rank_cost,
-    m1d,
-    msd,
-    tube_cost,
-)
-from pairrank.metrics.gains import expected_reciprocal_rank, mean_ndcg, ndcg_score
-from pairrank.metrics.lists import (
-    mean_average_precision,
-    mean_reciprocal_rank,
-    precision_at_k,
-    rank_biased_precision,
-    recall_at_k,
-)
-from pairrank.metrics.pairwise import (
-    auc_score,
-    kendall_tau,
-    pairwise_accuracy,
-    pairwise_log_loss,
-    wmw_score,
-)
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
@@ -132,25 +111,27 @@ class Metric(NamedTuple):
 
 
 METRICS: dict[str, Metric] = {
-    "pairwise_accuracy": Metric(pairwise_accuracy, "preferences", own=("graph",)),
-    "wmw": Metric(wmw_score, "preferences", own=("graph",)),
-    "auc": Metric(auc_score),
-    "log_loss": Metric(pairwise_log_loss, "preferences", greater_is_better=False, own=("graph",)),
-    "kendall_tau": Metric(kendall_tau),
-    "mean_ndcg": Metric(mean_ndcg, "gains"),
-    "ndcg": Metric(ndcg_score, "gains"),
-    "map": Metric(mean_average_precision, "lists"),
-    "average_precision": Metric(mean_average_precision, "lists"),
-    "mrr": Metric(mean_reciprocal_rank, "lists"),
-    "precision": Metric(precision_at_k, "lists"),
-    "recall": Metric(recall_at_k, "lists"),
-    "err": Metric(expected_reciprocal_rank, "gains"),
-    "rbp": Metric(rank_biased_precision, "lists"),
-    "msd": Metric(msd, greater_is_better=False),
-    "m1d": Metric(m1d, greater_is_better=False),
-    "tube_cost": Metric(tube_cost, greater_is_better=False, own=("epsilon", "n")),
-    "hinge_rank_cost": Metric(hinge_rank_cost, greater_is_better=False),
-    "hinge_magnitude_cost": Metric(hinge_magnitude_cost, greater_is_better=False),
+    "pairwise_accuracy": Metric(pairwise.pairwise_accuracy, "preferences", own=("graph",)),
+    "wmw": Metric(pairwise.wmw_score, "preferences", own=("graph",)),
+    "auc": Metric(pairwise.auc_score),
+    "log_loss": Metric(
+        pairwise.pairwise_log_loss, "preferences", greater_is_better=False, own=("graph",)
+    ),
+    "kendall_tau": Metric(pairwise.kendall_tau),
+    "mean_ndcg": Metric(gains.mean_ndcg, "gains"),
+    "ndcg": Metric(gains.ndcg_score, "gains"),
+    "map": Metric(lists.mean_average_precision, "lists"),
+    "average_precision": Metric(lists.mean_average_precision, "lists"),
+    "mrr": Metric(lists.mean_reciprocal_rank, "lists"),
+    "precision": Metric(lists.precision_at_k, "lists"),
+    "recall": Metric(lists.recall_at_k, "lists"),
+    "err": Metric(gains.expected_reciprocal_rank, "gains"),
+    "rbp": Metric(lists.rank_biased_precision, "lists"),
+    "msd": Metric(differences.msd, greater_is_better=False),
+    "m1d": Metric(differences.m1d, greater_is_better=False),
+    "tube_cost": Metric(differences.tube_cost, greater_is_better=False, own=("epsilon", "n")),
+    "hinge_rank_cost": Metric(differences.hinge_rank_cost, greater_is_better=False),
+    "hinge_magnitude_cost": Metric(differences.hinge_magnitude_cost, greater_is_better=False),
 }
 """Name -> metric. A metric with `k` also has the names "name@k", such as "ndcg@10"; some have only
 these. ":option=value,option=value" at the end of a name sets further options."""
@@ -202,20 +183,11 @@ def metric_named(name: Any) -> Metric:
 
 
 def _near(name: str) -> str:
-    """Return the names that are most like a wrong one, as a question; "" if none is."""
-    lowered = name.lower()
-    typed = lowered.rstrip("0123456789")
-    depth, typed = lowered[len(typed) :].lstrip("0"), typed.rstrip("@")
-    known = {each: each for each in METRICS}
-    functions = {metric.function.__name__: each for each, metric in METRICS.items()}
-    alike = difflib.get_close_matches(typed, known | functions, n=3)
-    alike += [each for each in known if typed and each.startswith(typed)]
-    near = {name: METRICS[name] for name in ((functions | known)[each] for each in alike)}
-    shown = [
-        f"{name}@{depth or 'k'}" if each.needs_k or (each.has_k and depth) else name
-        for name, each in near.items()
-    ]
-    return f" (did you mean {' or '.join(shown)}?)" if shown else ""
+    """Return the name that is most like a wrong one, as a question; "" if none is."""
+    known, at, depth = name.partition("@")
+    near = difflib.get_close_matches(known.lower(), METRICS, n=1)
+    ending = at + depth if near and METRICS[near[0]].has_k else ""
+    return f" (did you mean {near[0]}{ending}?)" if near else ""
 
 
 def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:

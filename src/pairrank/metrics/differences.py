@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number, check_power
-from pairrank.metrics._inputs import RowArguments, by_query, check_rows, mean_over_queries, metric
+from pairrank.metrics._inputs import (
+    RowArguments,
+    by_query,
+    check_rows,
+    mean_over_queries,
+    of_queries,
+)
 from pairrank.preferences.roles import OF_COSTS
-
-Starts = NDArray[np.int64]
-CostOfQueries = Callable[[FloatArray, FloatArray, FloatArray, Starts], FloatArray]
-"""From labels, scores and weights by query (which it may overwrite) and the starts of the queries
-to one value per query; a query's weights sum to 1."""
 
 _DESCRIBED = entries("""
 scores : array-like of shape (n_rows,)
@@ -34,15 +35,17 @@ _DESCRIBED["Returns"] = """float or dict
     infinite where differences beyond 1e150 are squared."""
 
 
-class MeanArguments(RowArguments, total=False):
-    """The arguments of all these metrics."""
+class Rows(NamedTuple):
+    """Labels, scores and weights by query; a query's weights sum to 1; where queries start."""
 
-    average: Literal["pairs", "queries"]
-    per_query: bool
+    labels: FloatArray
+    scores: FloatArray
+    weight: FloatArray
+    starts: NDArray[np.int64]
 
 
 def _mean_cost(
-    cost: CostOfQueries,
+    cost: Callable[[Rows], FloatArray],
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
@@ -64,20 +67,20 @@ def _mean_cost(
         shares = weight / np.repeat(totals, np.diff(starts))
         labels = judged.labels[order].astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = cost(labels, judged.scores[order], shares, starts)
+            values = cost(Rows(labels, judged.scores[order], shares, starts))
         values = np.where(np.isnan(values), np.inf, values)
     scaled = np.ldexp(totals, -np.frexp(totals.max(initial=0.0))[1])
+    weights = scaled**2 if average == "pairs" else None
     return mean_over_queries(
-        identifiers, values, per_query=per_query,
-        weights=scaled**2 if average == "pairs" else None, nothing="there is no row",
-    )  # fmt: skip
+        identifiers, values, per_query=per_query, nothing="there is no row", weights=weights
+    )
 
 
-_mean_metric = metric(_DESCRIBED, like=_mean_cost)
+_cost_metric = of_queries(_mean_cost, _DESCRIBED)
 
 
-@_mean_metric
-def msd(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> Any:
+@_cost_metric
+def msd(rows: Rows) -> FloatArray:
     """Return the mean squared difference between score differences and label differences.
 
     The mean of ((s_j - s_i) - (y_j - y_i))^2: twice the variance of the residuals s - y.
@@ -91,11 +94,17 @@ def msd(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> A
     >>> msd([1, 2, 4], [11, 12, 13])
     0.4444444444444444
     """
-    return _mean_cost(_squares, y_true, scores, **how)
+    sizes, starts, shares = np.diff(rows.starts), rows.starts[:-1], rows.weight
+    centred = _residuals(rows)
+    # the residual of the heaviest row is subtracted first: its weight costs no digits of the mean
+    heavy = np.flatnonzero(shares == np.repeat(np.maximum.reduceat(shares, starts), sizes))
+    centred -= np.repeat(centred[heavy[np.searchsorted(heavy, starts)]], sizes)
+    centred -= np.repeat(np.add.reduceat(shares * centred, starts), sizes)
+    return 2.0 * np.add.reduceat(shares * centred * centred, starts)
 
 
-@_mean_metric
-def m1d(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> Any:
+@_cost_metric
+def m1d(rows: Rows) -> FloatArray:
     """Return the mean absolute difference between score differences and label differences.
 
     The mean of abs((s_j - s_i) - (y_j - y_i)): `tube_cost` with epsilon 0.
@@ -109,18 +118,11 @@ def m1d(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> A
     >>> m1d([1, 2, 4], [11, 12, 13])
     0.4444444444444444
     """
-    return tube_cost(y_true, scores, epsilon=0.0, **how)
+    return _of_tube(rows, 0.0, 1)
 
 
-@_mean_metric
-def tube_cost(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    epsilon: float = 0.1,
-    n: Literal[1, 2] = 1,
-    **how: Unpack[MeanArguments],
-) -> Any:
+@_cost_metric
+def tube_cost(rows: Rows, *, epsilon: float = 0.1, n: Literal[1, 2] = 1) -> FloatArray:
     r"""Return the mean error of score differences beyond epsilon, c_SVR.
 
     .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n.
@@ -135,26 +137,11 @@ def tube_cost(
     0.3333333333333333
     """
     check_number(epsilon, "epsilon", inclusive=True)
-    check_power(n)
-
-    def cost(labels: FloatArray, own: FloatArray, shares: FloatArray, starts: Starts) -> FloatArray:
-        from pairrank.compiled.costs import tube_costs
-        from pairrank.compiled.sorting import sorted_segments
-
-        values, places = sorted_segments(_residuals(labels, own, starts), starts)
-        return tube_costs(values, shares[places], starts, float(epsilon), n == 2)
-
-    return _mean_cost(cost, y_true, scores, **how)
+    return _of_tube(rows, epsilon, n)
 
 
-@_mean_metric
-def hinge_rank_cost(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    n: Literal[1, 2] = 1,
-    **how: Unpack[MeanArguments],
-) -> Any:
+@_cost_metric
+def hinge_rank_cost(rows: Rows, *, n: Literal[1, 2] = 1) -> FloatArray:
     r"""Return the mean score difference of misranked pairs, c_HR.
 
     .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0.
@@ -175,17 +162,11 @@ def hinge_rank_cost(
     >>> hinge_rank_cost([1, 2, 4], [3.0, 2.0, 2.5])
     0.3333333333333333
     """
-    return _mean_cost(_of_misranked(n, magnitude=False), y_true, scores, **how)
+    return _of_misranked(rows, n, magnitude=False)
 
 
-@_mean_metric
-def hinge_magnitude_cost(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    n: Literal[1, 2] = 1,
-    **how: Unpack[MeanArguments],
-) -> Any:
+@_cost_metric
+def hinge_magnitude_cost(rows: Rows, *, n: Literal[1, 2] = 1) -> FloatArray:
     r"""Return the mean error of the score differences of misranked pairs, c_HMP.
 
     .. math:: c(i, j) = |(s_j - s_i) - (y_j - y_i)|^n
@@ -206,50 +187,37 @@ def hinge_magnitude_cost(
     >>> hinge_magnitude_cost([1, 2, 4], [3.0, 2.0, 2.5])
     1.2222222222222223
     """
-    return _mean_cost(_of_misranked(n, magnitude=True), y_true, scores, **how)
+    return _of_misranked(rows, n, magnitude=True)
 
 
-def _residuals(labels: FloatArray, scores: FloatArray, starts: Starts) -> FloatArray:
+def _residuals(rows: Rows) -> FloatArray:
     """Return scores minus labels, up to a constant per query.
 
     The score nearest to zero is subtracted first. A common offset of a query's scores then costs no
     digits, and one huge score costs the others none.
     """
-    sizes = np.diff(starts)
-    least = np.repeat(np.minimum.reduceat(np.abs(scores), starts[:-1]), sizes)
-    above = np.logical_or.reduceat(scores == least, starts[:-1])
-    base = labels[starts[:-1]]
-    return (scores - np.where(np.repeat(above, sizes), least, -least)) - (
-        labels - np.repeat(base, sizes)
-    )
+    sizes, starts, scores = np.diff(rows.starts), rows.starts[:-1], rows.scores
+    least = np.repeat(np.minimum.reduceat(np.abs(scores), starts), sizes)
+    above = np.repeat(np.logical_or.reduceat(scores == least, starts), sizes)
+    base = np.repeat(rows.labels[starts], sizes)
+    return (scores - np.where(above, least, -least)) - (rows.labels - base)
 
 
-def _squares(
-    labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: Starts
-) -> FloatArray:
-    """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query.
+def _of_tube(rows: Rows, epsilon: float, n: int) -> FloatArray:
+    from pairrank.compiled.costs import tube_costs
+    from pairrank.compiled.sorting import sorted_segments
 
-    The residual of a query's heaviest row is subtracted first, so that its weight costs the mean of
-    the others no digits.
-    """
-    sizes = np.diff(starts)
-    centred = _residuals(labels, scores, starts)
-    heavy = np.flatnonzero(shares == np.repeat(np.maximum.reduceat(shares, starts[:-1]), sizes))
-    centred -= np.repeat(centred[heavy[np.searchsorted(heavy, starts[:-1])]], sizes)
-    centred -= np.repeat(np.add.reduceat(shares * centred, starts[:-1]), sizes)
-    return 2.0 * np.add.reduceat(shares * centred * centred, starts[:-1])
-
-
-def _of_misranked(n: int, *, magnitude: bool) -> CostOfQueries:
-    """Return the cost of misranked pairs, with the difference of labels where `magnitude`."""
     check_power(n)
+    values, places = sorted_segments(_residuals(rows), rows.starts)
+    return tube_costs(values, rows.weight[places], rows.starts, float(epsilon), n == 2)
 
-    def cost(labels: FloatArray, own: FloatArray, shares: FloatArray, starts: Starts) -> FloatArray:
-        from pairrank.compiled.costs import misranked_costs
 
-        query = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-        order = np.lexsort((own, labels, query))
-        parts = (own[order], labels[order], shares[order])
-        return misranked_costs(*parts, starts, magnitude, n == 2)
+def _of_misranked(rows: Rows, n: int, *, magnitude: bool) -> FloatArray:
+    """Return the cost of misranked pairs, with the difference of labels where `magnitude`."""
+    from pairrank.compiled.costs import misranked_costs
 
-    return cost
+    check_power(n)
+    query = np.repeat(np.arange(rows.starts.size - 1), np.diff(rows.starts))
+    order = np.lexsort((rows.scores, rows.labels, query))
+    parts = (rows.scores[order], rows.labels[order], rows.weight[order])
+    return misranked_costs(*parts, rows.starts, magnitude, n == 2)

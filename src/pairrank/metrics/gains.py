@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from pairrank._docstrings import described_by, entries
+from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number
 from pairrank.exceptions import PairrankError
-from pairrank.metrics.lists import ListArguments, Lists, gain_metric, mean_of_lists
+from pairrank.metrics._inputs import of_queries
+from pairrank.metrics.lists import OF_LISTS, Lists, mean_of_lists
 
 Discount = Literal["standard", "letor"]
 Gain = Literal["exponential", "linear"]
 
-_of_ndcg = described_by(
-    entries("""
+_OF_GAINS = OF_LISTS | entries("""
+y_true : array-like of shape (n_rows,)
+    Labels, not negative; 0 is irrelevant. They need not be whole numbers.
 discount : {"standard", "letor"}
     d(i) = 1/log2(i + 1), or 1/log2(max(2, i)) as in LETOR and MSLR.
 gain : {"exponential", "linear"}
     2^y - 1, or the label y itself as in trec_eval and scikit-learn.
 """)
-)
+_FIXED: dict[str, Any] = {"gains": True, "relevant_from": None}
 
 
-@gain_metric
-@_of_ndcg
+@of_queries(mean_of_lists, _OF_GAINS, **_FIXED)
 def ndcg_score(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    k: int | None = None,
-    discount: Discount = "standard",
-    gain: Gain = "exponential",
-    **how: Unpack[ListArguments],
-) -> Any:
+    lists: Lists, *, discount: Discount = "standard", gain: Gain = "exponential"
+) -> FloatArray:
     """Return NDCG@k averaged over the queries.
 
     A query's value is DCG@k of its rows in the order of the scores, divided by DCG@k of the best
@@ -54,19 +47,13 @@ def ndcg_score(
     >>> round(ndcg_score([3, 2, 0, 1], [0.9, 0.2, 0.8, 0.1]), 4)
     0.9508
     """
-    return mean_of_lists(_ndcg(discount, gain), y_true, scores, k, gains=True, **how)
+    return _ndcg(lists, discount, gain, every_k=False)
 
 
-@gain_metric
-@_of_ndcg
+@of_queries(mean_of_lists, _OF_GAINS, **_FIXED, k=None)
 def mean_ndcg(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    discount: Discount = "letor",
-    gain: Gain = "exponential",
-    **how: Unpack[ListArguments],
-) -> Any:
+    lists: Lists, *, discount: Discount = "letor", gain: Gain = "exponential"
+) -> FloatArray:
     """Return the mean of NDCG@k over all k = 1..l_q, averaged over the queries.
 
     LETOR's and MSLR's measure: the sum over k of NDCG@k divided by l_q, the rows of the query.
@@ -80,19 +67,11 @@ def mean_ndcg(
     >>> round(mean_ndcg([0, 1, 2, 0, 1], [3, 2, 1, 1, 2], qid=[1, 1, 1, 2, 2]), 4)
     0.6622
     """
-    value = _ndcg(discount, gain, every_k=True)
-    return mean_of_lists(value, y_true, scores, gains=True, **how)
+    return _ndcg(lists, discount, gain, every_k=True)
 
 
-@gain_metric
-def expected_reciprocal_rank(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    k: int | None = None,
-    max_label: float | None = None,
-    **how: Unpack[ListArguments],
-) -> Any:
+@of_queries(mean_of_lists, _OF_GAINS, **_FIXED)
+def expected_reciprocal_rank(lists: Lists, *, max_label: float | None = None) -> FloatArray:
     r"""Return the mean over queries of the expected reciprocal rank, ERR.
 
     .. math:: \sum_i \frac{R_i}{i} \prod_{j < i} (1 - R_j), \quad R = (2^y - 1) / 2^{y_{\max}},
@@ -121,49 +100,39 @@ def expected_reciprocal_rank(
     >>> round(expected_reciprocal_rank([2, 0, 1], [3, 2, 1]), 4)  # 3/4 + (1 - 3/4) (1/4) / 3
     0.7708
     """
+    from pairrank.compiled.ranked_lists import cascades
+
+    highest = lists.labels.max(initial=0.0)
+    top = highest
     if max_label is not None:
         check_number(max_label, "max_label", inclusive=True)
-
-    def value(lists: Lists) -> FloatArray:
-        from pairrank.compiled.ranked_lists import cascades
-
-        highest = lists.labels.max(initial=0.0)
-        top = highest if max_label is None else float(max_label)
-        if highest > top:
-            raise PairrankError(
-                f"y_true holds the label {highest:g}, but max_label is {top:g}: give the highest "
-                "label of the scale"
-            )
-        return cascades(lists.keys, _scaled(lists.labels, top), lists.starts, lists.cutoff)
-
-    return mean_of_lists(value, y_true, scores, k, gains=True, **how)
+        top = float(max_label)
+    if highest > top:
+        raise PairrankError(
+            f"y_true holds the label {highest:g}, but max_label is {top:g}: give the highest label "
+            "of the scale"
+        )
+    return cascades(lists.keys, _scaled(lists.labels, top), lists.starts, lists.cutoff)
 
 
-def _ndcg(
-    discount: Discount, gain: Gain, *, every_k: bool = False
-) -> Callable[[Lists], FloatArray]:
-    """Return what computes NDCG of each query, NaN where no label is positive."""
+def _ndcg(lists: Lists, discount: Discount, gain: Gain, *, every_k: bool) -> FloatArray:
+    """Return NDCG of each query, NaN where no label is positive."""
+    from pairrank.compiled.ranked_lists import discounted_gains
+    from pairrank.compiled.sorting import sorted_segments
+
     check_choice(discount, "discount", ("standard", "letor"))
     check_choice(gain, "gain", ("exponential", "linear"))
-
-    def value(lists: Lists) -> FloatArray:
-        from pairrank.compiled.ranked_lists import discounted_gains
-        from pairrank.compiled.sorting import sorted_segments
-
-        labels, starts = lists.labels, lists.starts
-        top = np.maximum.reduceat(labels, starts[:-1]) if labels.size else labels
-        top = np.repeat(top, np.diff(starts))
-        gains = labels / np.maximum(top, np.finfo(float).tiny)
-        if gain == "exponential":
-            gains = _scaled(labels, top)
-        ideal, _ = sorted_segments(-gains, starts)
-        positions = np.arange(1.0, lists.longest + 1.0)
-        factors = 1.0 / np.log2(
-            positions + 1.0 if discount == "standard" else np.maximum(2.0, positions)
-        )
-        return discounted_gains(lists.keys, gains, -ideal, starts, factors, lists.cutoff, every_k)
-
-    return value
+    labels, starts = lists.labels, lists.starts
+    top = np.maximum.reduceat(labels, starts[:-1]) if labels.size else labels
+    top = np.repeat(top, np.diff(starts))
+    linear = gain == "linear"
+    gains = labels / np.maximum(top, np.finfo(float).tiny) if linear else _scaled(labels, top)
+    ideal, _ = sorted_segments(-gains, starts)
+    positions = np.arange(1.0, lists.longest + 1.0)
+    factors = 1.0 / np.log2(
+        positions + 1.0 if discount == "standard" else np.maximum(2.0, positions)
+    )
+    return discounted_gains(lists.keys, gains, -ideal, starts, factors, lists.cutoff, every_k)
 
 
 def _scaled(labels: FloatArray, top: FloatArray | float) -> FloatArray:

@@ -20,7 +20,7 @@ from pairrank.metrics._inputs import (
     by_query,
     check_rows,
     mean_over_queries,
-    metric,
+    of_queries,
 )
 from pairrank.preferences.roles import OF_GAINS
 
@@ -40,18 +40,6 @@ OF_LISTS["Raises"] = """PairrankError
 OF_LISTS["Notes"] = """Costs O(m log m) for m rows. Tied scores get the expected value over their
 orders."""
 OF_LISTS["References"] = "McSherry & Najork 2008 for tied scores."
-
-NO_NEGATIVE = (
-    "gains need labels that are not negative; shift them, or use a metric of relevant rows or of "
-    "pairs, such as mean_average_precision or pairwise_accuracy"
-)
-
-
-class ListArguments(RowArguments, total=False):
-    """The arguments of all these metrics."""
-
-    empty: float | Literal["skip"]
-    per_query: bool
 
 
 class Lists(NamedTuple):
@@ -80,12 +68,12 @@ def mean_of_lists(
     value: Callable[[Lists], FloatArray],
     y_true: ArrayLike,
     scores: ArrayLike,
+    *,
     k: int | None = None,
     relevant_from: float | None = None,
-    gains: bool = False,
-    *,
     empty: float | Literal["skip"] = 0.0,
     per_query: bool = False,
+    gains: bool = False,
     **rows: Unpack[RowArguments],
 ) -> Any:
     """Return the mean over the queries of `value`, which is NaN for a query without relevant rows.
@@ -100,29 +88,23 @@ def mean_of_lists(
     judged = check_rows(y_true, scores, rows, no_roles=OF_GAINS)
     if gains and (judged.labels < 0).any():
         row = int((judged.labels < 0).argmax())
-        raise PairrankError(f"y_true is {judged.labels[row]} in row {row}: {NO_NEGATIVE}")
+        raise PairrankError(
+            f"y_true is {judged.labels[row]} in row {row}: gains need labels that are not negative;"
+            " shift them, or use a metric of relevant rows or of pairs, such as "
+            "mean_average_precision or pairwise_accuracy"
+        )
     queries = by_query(judged)
     values = value(_best_first(judged, queries, k, relevant_from))
     if empty != "skip":
         values[np.isnan(values)] = empty
+    weights = _query_weights(judged, queries)
+    nothing = "no query has a relevant row"
     return mean_over_queries(
-        queries.identifiers, values, per_query=per_query, weights=_query_weights(judged, queries),
-        nothing="no query has a relevant row",
-    )  # fmt: skip
+        queries.identifiers, values, per_query=per_query, nothing=nothing, weights=weights
+    )
 
 
-relevance_metric = metric(OF_LISTS, like=mean_of_lists)
-"""Completes a metric of relevant rows."""
-
-gain_metric = metric(
-    OF_LISTS,
-    entries("""
-y_true : array-like of shape (n_rows,)
-    Labels, not negative; 0 is irrelevant. They need not be whole numbers.
-"""),
-    like=mean_of_lists,
-)
-"""Completes a metric of gains."""
+_relevance_metric = of_queries(mean_of_lists, OF_LISTS, gains=False)
 
 
 def is_relevant(labels: FloatArray, relevant_from: float | None) -> NDArray[np.bool_]:
@@ -162,15 +144,8 @@ def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray | None:
     return first
 
 
-@relevance_metric
-def mean_average_precision(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    k: int | None = None,
-    relevant_from: float | None = None,
-    **how: Unpack[ListArguments],
-) -> Any:
+@_relevance_metric
+def mean_average_precision(lists: Lists) -> FloatArray:
     """Return the mean over queries of average precision, MAP.
 
     A query's average precision is the sum of the precisions at the positions of its relevant rows
@@ -184,21 +159,11 @@ def mean_average_precision(
     """
     from pairrank.compiled.ranked_lists import average_precisions
 
-    return mean_of_lists(
-        lambda lists: average_precisions(lists.keys, lists.relevant, lists.starts, lists.cutoff),
-        y_true, scores, k, relevant_from, **how,
-    )  # fmt: skip
+    return average_precisions(lists.keys, lists.relevant, lists.starts, lists.cutoff)
 
 
-@relevance_metric
-def mean_reciprocal_rank(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    k: int | None = None,
-    relevant_from: float | None = None,
-    **how: Unpack[ListArguments],
-) -> Any:
+@_relevance_metric
+def mean_reciprocal_rank(lists: Lists) -> FloatArray:
     """Return the mean over queries of 1/(position of the first relevant row), MRR.
 
     It is 0 where no relevant row is among the first k.
@@ -212,21 +177,11 @@ def mean_reciprocal_rank(
     """
     from pairrank.compiled.ranked_lists import reciprocal_ranks
 
-    return mean_of_lists(
-        lambda lists: reciprocal_ranks(lists.keys, lists.relevant, lists.starts, lists.cutoff),
-        y_true, scores, k, relevant_from, **how,
-    )  # fmt: skip
+    return reciprocal_ranks(lists.keys, lists.relevant, lists.starts, lists.cutoff)
 
 
-@relevance_metric
-def precision_at_k(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    k: int,
-    relevant_from: float | None = None,
-    **how: Unpack[ListArguments],
-) -> Any:
+@_relevance_metric
+def precision_at_k(lists: Lists, *, k: int) -> FloatArray:
     """Return the mean over queries of the share of relevant rows among the first k.
 
     Their number is divided by k, also where a query has fewer rows.
@@ -236,21 +191,11 @@ def precision_at_k(
     >>> precision_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
     0.5
     """
-    return mean_of_lists(
-        lambda lists: lists.sums(np.ones(lists.cutoff)) / float(k),
-        y_true, scores, k, relevant_from, **how,
-    )  # fmt: skip
+    return lists.sums(np.ones(lists.cutoff)) / float(k)
 
 
-@relevance_metric
-def recall_at_k(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    k: int,
-    relevant_from: float | None = None,
-    **how: Unpack[ListArguments],
-) -> Any:
+@_relevance_metric
+def recall_at_k(lists: Lists, *, k: int) -> FloatArray:
     """Return the mean over queries of the share of relevant rows that are among the first k.
 
     Examples
@@ -258,22 +203,11 @@ def recall_at_k(
     >>> recall_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=1)
     0.5
     """
-    return mean_of_lists(
-        lambda lists: lists.sums(np.ones(lists.cutoff)) / lists.sums(np.ones(lists.longest)),
-        y_true, scores, k, relevant_from, **how,
-    )  # fmt: skip
+    return lists.sums(np.ones(lists.cutoff)) / lists.sums(np.ones(lists.longest))
 
 
-@relevance_metric
-def rank_biased_precision(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    persistence: float = 0.8,
-    k: int | None = None,
-    relevant_from: float | None = None,
-    **how: Unpack[ListArguments],
-) -> Any:
+@_relevance_metric
+def rank_biased_precision(lists: Lists, *, persistence: float = 0.8) -> FloatArray:
     r"""Return the mean over queries of rank-biased precision, RBP.
 
     .. math:: (1 - p) \sum_i r_i p^{i - 1},
@@ -299,9 +233,5 @@ def rank_biased_precision(
     check_number(persistence, "persistence")
     if persistence >= 1:
         raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
-
-    def value(lists: Lists) -> FloatArray:
-        with np.errstate(under="ignore"):
-            return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))
-
-    return mean_of_lists(value, y_true, scores, k, relevant_from, **how)
+    with np.errstate(under="ignore"):
+        return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))

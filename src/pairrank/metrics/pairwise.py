@@ -221,7 +221,8 @@ def _losses_of_comparisons(pairs: Pairs, judged: Judged) -> tuple[FloatArray, Fl
     with np.errstate(over="ignore"):
         losses = Logistic().phi(judged.scores[bound.i] - judged.scores[bound.j])
     weight = np.ones(bound.i.size) if bound.weight is None else bound.weight
-    query, n_queries = judged.query_of[bound.i], judged.n_queries
+    _, query_of, n_queries = judged.queries
+    query = query_of[bound.i]
     sums, weights = (np.bincount(query, part, n_queries) for part in (losses * weight, weight))
     return sums.astype(np.float64), weights.astype(np.float64)
 
@@ -233,7 +234,7 @@ def _mean(
     if average != "queries" and not per_query and whole.any():
         return float(part.sum() / whole.sum())
     values = ratios(part, whole)
-    return mean_over_queries(judged.identifiers, values, per_query=per_query, nothing=_NO_PAIR)
+    return mean_over_queries(judged.queries[0], values, per_query=per_query, nothing=_NO_PAIR)
 
 
 def right_and_total(
@@ -245,7 +246,7 @@ def right_and_total(
         counts = levels.concordance(judged.scores)
     else:
         bound = preferences.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
-        counts = bound.concordance(judged.scores, judged.query_of, judged.n_queries)
+        counts = bound.concordance(judged.scores, *judged.queries[1:])
     return counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
 
 
@@ -317,6 +318,6 @@ def kendall_tau(
         below = np.bincount(query, weight * lighter, levels.n_queries)
     taus = np.where(by_label > 0, ratios(excess, below), np.nan).clip(-1.0, 1.0)
     return mean_over_queries(
-        judged.identifiers, taus, per_query=per_query,
+        judged.queries[0], taus, per_query=per_query,
         nothing="no query has rows of different labels and scores",
     )  # fmt: skip

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -19,15 +18,9 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows
-from pairrank.estimators.model_files import CLASSIFIER, record_of, saved_of
 from pairrank.estimators.rank_svm import RankSVM
-from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
-from pairrank.io.model_file import ModelRecord, pack_model, read_model, unpack_model, write_model
-from pairrank.model_selection.score_map import ScoreMap
+from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
-
-_SAVED: dict[str, Any] = {"method": str, "cv": int | None, "random_state": int | None}
-"""The parameters in a model file, and their types."""
 
 
 class PairwiseClassifier(ClassifierMixin, BaseEstimator):
@@ -56,8 +49,8 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         The classes in ascending order; rows of the second one should rank higher.
     ranker_ : estimator
         The ranker fitted on all rows; its `decision_function` returns scores.
-    score_map_ : ScoreMap
-        The map from scores to probabilities of the second class.
+    calibrator_ : CalibratedClassifierCV
+        scikit-learn's classifier of one feature, the score; it has the probabilities.
     n_features_in_ : int
         The number of features of X, where the ranker knows it.
     feature_names_in_ : ndarray of str
@@ -87,7 +80,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     ranker_: Any
-    score_map_: ScoreMap
+    calibrator_: CalibratedClassifierCV
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -152,7 +145,10 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         rows = validation.check_aligned(given, n_rows)
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
-        self._take_over_features()
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.ranker_, name):
+                setattr(self, name, getattr(self.ranker_, name))
         scores = self._left_out_scores(X, codes, rows)
         weight = rows.get("sample_weight")
         known = np.isfinite(scores) if weight is None else np.isfinite(scores) & (weight > 0)
@@ -162,7 +158,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
                 "(with qid, more queries that hold both), or another cv"
             )
         weight = None if weight is None else weight[known]
-        self.score_map_ = ScoreMap.fit(scores[known], codes[known], weight, self.method)
+        self.calibrator_ = calibrated(scores[known], codes[known], weight, self.method)
         return self
 
     def predict_proba(self, X: Features) -> FloatArray:
@@ -178,8 +174,10 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        second = self.score_map_(_scores(self.ranker_, X))
-        return np.column_stack((1.0 - second, second))
+        probabilities: FloatArray = self.calibrator_.predict_proba(
+            _scores(self.ranker_, X)[:, None]
+        )
+        return probabilities
 
     def predict(self, X: Features) -> NDArray[Any]:
         """Return the more probable class of each row; the first one at equal probabilities.
@@ -194,91 +192,6 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         """
         first, second = self.predict_proba(X).T
         return self.classes_[(second > first).astype(int)]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted classifier to a model file for `load`, whole or not at all.
-
-        The file holds no code. "-" is standard output.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Raises
-        ------
-        PairrankError
-            If the ranker is not one of pairrank's (pickle these instead), or `cv` or `random_state`
-            is not a number or None.
-        """
-        check_is_fitted(self)
-        params = {name: getattr(self, name) for name in _SAVED}
-        for name in ("cv", "random_state"):
-            if not isinstance(params[name], Integral | None):
-                raise PairrankError(
-                    f"a model file holds no code, such as {name}={params[name]!r}: set a number or "
-                    f"None by set_params({name}=...) before save"
-                )
-            params[name] = None if params[name] is None else int(params[name])
-        classes = self.classes_
-        if classes.dtype.kind == "O":
-            if not all(isinstance(each, str) for each in classes):
-                raise PairrankError(
-                    "a model file holds classes that are text or numbers; rename them"
-                )
-            classes = classes.astype(str)
-        ranker = np.frombuffer(pack_model(record_of(self.ranker_)), dtype=np.uint8)
-        arrays = {"ranker": ranker, "classes": classes, "points": self.score_map_.points}
-        params["ranker"] = self.ranker is not None
-        write_model(path, ModelRecord(CLASSIFIER, params, arrays, {}))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; "-" is standard input.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Returns
-        -------
-        PairwiseClassifier
-            It predicts as the one saved did.
-
-        Raises
-        ------
-        FileFormatError
-            If the file is damaged, of another version, or does not hold a classifier.
-        """
-        record = read_model(path)
-        if record.estimator != CLASSIFIER:
-            raise FileFormatError(f"{path}: the model is a {record.estimator}; use load_model")
-        params = dict(record.params)
-        try:
-            has_ranker = params.pop("ranker")
-            packed, classes, points = (record.arrays[it] for it in ("ranker", "classes", "points"))
-            score_map = ScoreMap(params["method"], points)
-            fits = params.keys() == _SAVED.keys() and params["method"] in ("sigmoid", "isotonic")
-            fits = fits and all(isinstance(params[name], kind) for name, kind in _SAVED.items())
-            fits = fits and isinstance(has_ranker, bool) and packed.dtype == np.uint8
-            fits = fits and classes.shape == (2,) and classes[0] < classes[1]
-            if not (fits and score_map.is_valid):
-                raise ValueError("its parts do not fit")
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(
-                f"{path}: the classifier is damaged ({error}); fetch it or train it again"
-            ) from None
-        ranker = saved_of(unpack_model(packed.tobytes(), str(path)), path).estimator
-        classifier = cls(clone(ranker) if has_ranker else None, **params)
-        classifier.classes_, classifier.ranker_, classifier.score_map_ = classes, ranker, score_map
-        classifier._take_over_features()
-        return classifier
-
-    def _take_over_features(self) -> None:
-        """Set what the ranker knows of its features."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.ranker_, name):
-                setattr(self, name, getattr(self.ranker_, name))
 
     def _ranker(self) -> Any:
         """Return a new ranker."""
@@ -297,6 +210,38 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
                 continue
             scores[test] = _scores(model, matrix_part(X, test, columns))
         return scores
+
+
+class _GivenScores(ClassifierMixin, BaseEstimator):
+    """A classifier of one feature that is a score already, so that only calibration is learnt.
+
+    Scores below 1 are scaled up by a power of 2, from 1 to 2^1000: scikit-learn's tolerances are
+    for scores of about size 1.
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_weight": True}
+
+    def fit(self, X: FloatArray, y: FloatArray, sample_weight: Any = None) -> Self:
+        self.classes_ = np.unique(y)
+        self.exponent_ = int(np.clip(np.frexp(np.abs(X).max())[1], -1000, 0))
+        return self
+
+    def predict(self, X: FloatArray) -> NDArray[Any]:
+        return self.classes_[(X[:, 0] > 0).astype(int)]
+
+    def decision_function(self, X: FloatArray) -> FloatArray:
+        return np.ldexp(X[:, 0], -self.exponent_)
+
+
+def calibrated(
+    scores: FloatArray, codes: FloatArray, weight: FloatArray | None, method: str
+) -> CalibratedClassifierCV:
+    """Return the classifier of a score that fits classes, 0.0 or 1.0 each; O(m log m)."""
+    every = np.arange(scores.size)
+    found = CalibratedClassifierCV(
+        _GivenScores(), method=method, cv=[(every, every)], ensemble=False
+    )
+    return found.fit(scores[:, None], codes, weight)
 
 
 def _scores(ranker: Any, X: Any) -> FloatArray:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pairrank._docstrings import described_by, entries
 from pairrank._extras import require
+from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +26,25 @@ class Display:
     def _axes(self, ax: Axes | None, **figure: Any) -> Any:
         """Return where to draw, and remember it; `figure` are the keywords of a new figure."""
         if ax is None:
-            ax = pyplot_of().subplots(**figure)[1]
+            ax = require("matplotlib.pyplot", "plot", "plots").subplots(**figure)[1]
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
+    def _axes_of_rows(self, ax: Axes | None, names: Sequence[str]) -> Any:
+        """Return where to draw one row per name, the first on top."""
+        height = max(2.0, 1.0 + 0.25 * len(names))
+        ax = self._axes(ax, figsize=(6.4, height), layout="constrained")
+        ax.set_yticks(range(len(names)), names)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        return ax
 
-def pyplot_of() -> Any:
-    """Return matplotlib's pyplot, or say how to install it."""
-    return require("matplotlib.pyplot", "plot", "plots")
+
+def check_lengths(**columns: Any) -> None:
+    """Raise a PairrankError if columns of a display, or None, differ in length."""
+    sizes = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{size} {name}" for name, size in sizes.items())
+        raise PairrankError(f"there must be as many entries of each (got {listed})")
 
 
 _METHODS = {

@@ -11,7 +11,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.plotting._common import Display, constructor_docs, display_docs
+from pairrank.plotting._common import Display, check_lengths, constructor_docs, display_docs
 from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.preferences import Levels, PairIndex, Pairs, as_graph
 
@@ -146,31 +146,13 @@ def calibrate(
     won = np.where(margins == 0, 0.5, margins > 0)
     weight = np.ones(margins.size) if pairs.weight is None else pairs.weight
     probability = subject.ranker.preference_proba(np.abs(margins))
-    return _binned(won, probability, weight, n_bins, is_sample)
+    return binned(won, probability, weight, n_bins, is_sample)
 
 
-def calibration_of(
-    outcomes: ArrayLike, probabilities: ArrayLike, n_bins: int = N_BINS
-) -> PairCalibration:
-    """Return the calibration of probabilities that the first row of each pair is preferred.
-
-    Of `outcomes` 1 says that the first row is preferred, 0 the second, and 0.5 that they are tied.
-    """
-    validation.check_number(n_bins, "n_bins", integer=True)
-    predicted = validation.check_numbers(probabilities, "probabilities")
-    observed = validation.check_numbers(outcomes, "outcomes", predicted.size)
-    for name, values in (("probabilities", predicted), ("outcomes", observed)):
-        if not values.size or values.min() < 0 or values.max() > 1:
-            raise PairrankError(f"{name} must hold numbers from 0 to 1, at least one")
-    turned = predicted < 0.5
-    observed = np.where(turned, 1 - observed, np.where(predicted == 0.5, 0.5, observed))
-    predicted = np.where(turned, 1 - predicted, predicted)
-    return _binned(observed, predicted, np.ones(predicted.size), int(n_bins), is_sample=False)
-
-
-def _binned(
+def binned(
     won: FloatArray, probability: FloatArray, weight: FloatArray, n_bins: int, is_sample: bool
 ) -> PairCalibration:
+    """Return the calibration of probabilities from 0.5 to 1 by bins of equal width."""
     edges = np.linspace(0.5, 1.0, n_bins + 1)
     at = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
     weights = np.bincount(at, weight, n_bins)
@@ -222,11 +204,7 @@ class PairCalibrationDisplay(Display):
     ) -> None:
         self.predicted = np.asarray(predicted, dtype=np.float64)
         self.observed = np.asarray(observed, dtype=np.float64)
-        if self.predicted.shape != self.observed.shape:
-            raise PairrankError(
-                f"there are {self.predicted.size} predicted values and {self.observed.size} "
-                "observed ones"
-            )
+        check_lengths(predicted=self.predicted, observed=self.observed)
         self.name = name
 
     @classmethod
@@ -240,8 +218,6 @@ class PairCalibrationDisplay(Display):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         n_bins: int = N_BINS,
-        max_pairs: int = MOST_PAIRS,
-        random_state: int = 0,
         name: str | None = None,
         draw: bool = True,
         ax: Axes | None = None,
@@ -253,40 +229,12 @@ class PairCalibrationDisplay(Display):
         ----------
         estimator : estimator
             A fitted RankNCG, or a Pipeline or search that ends with one.
-        qid, sample_weight, n_bins, max_pairs, random_state : optional
+        qid, sample_weight, n_bins : optional
             As in `pairrank.report.pair_calibration`.
         """
-        found = pair_calibration(
-            estimator, X, y, qid=qid, sample_weight=sample_weight, n_bins=n_bins,
-            max_pairs=max_pairs, random_state=random_state,
-        )  # fmt: skip
+        layout: RowArguments = {"qid": qid, "sample_weight": sample_weight}
+        found = pair_calibration(estimator, X, y, n_bins=n_bins, **layout)
         display = cls(found.predicted, found.observed, name=name or type(estimator).__name__)
-        return display.plot(ax, **line_kw) if draw else display
-
-    @classmethod
-    @constructor_docs
-    def from_predictions(
-        cls,
-        outcomes: ArrayLike,
-        probabilities: ArrayLike,
-        *,
-        n_bins: int = N_BINS,
-        name: str | None = None,
-        draw: bool = True,
-        ax: Axes | None = None,
-        **line_kw: Any,
-    ) -> Self:
-        """Draw the calibration of given probabilities, such as those of `predict_pair_proba`.
-
-        Parameters
-        ----------
-        outcomes : array-like of shape (n_pairs,)
-            1 if the first row of the pair is preferred, 0 if the second is, 0.5 for a tie.
-        probabilities : array-like of shape (n_pairs,)
-            The probabilities that the first row is preferred, from 0 to 1.
-        """
-        found = calibration_of(outcomes, probabilities, n_bins)
-        display = cls(found.predicted, found.observed, name=name)
         return display.plot(ax, **line_kw) if draw else display
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:

@@ -14,7 +14,7 @@ from pairrank._validation import check_number
 from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
-from pairrank.plotting._common import Display, constructor_docs, display_docs
+from pairrank.plotting._common import Display, check_lengths, constructor_docs, display_docs
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
@@ -159,11 +159,7 @@ class WeightsDisplay(Display):
     ) -> None:
         self.weights, self.names = np.asarray(weights, dtype=np.float64), list(names)
         self.standard_errors = None if standard_errors is None else np.asarray(standard_errors)
-        for name, values in (("names", self.names), ("standard_errors", self.standard_errors)):
-            if values is not None and len(values) != self.weights.size:
-                raise PairrankError(
-                    f"{name} has {len(values)} entries for {self.weights.size} weights"
-                )
+        check_lengths(weights=self.weights, names=self.names, standard_errors=self.standard_errors)
 
     @classmethod
     @constructor_docs
@@ -209,16 +205,12 @@ class WeightsDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **bar_kw: Any) -> Self:
         """Draw the bars; return the display, with `ax_`, `figure_` and `bars_`."""
-        height = max(2.0, 1.0 + 0.25 * self.weights.size)
-        ax = self._axes(ax, figsize=(6.4, height), layout="constrained")
-        reach = None
+        ax, reach = self._axes_of_rows(ax, self.names), None
         if self.standard_errors is not None:
             known = np.isfinite(self.standard_errors)
             reach = np.where(known, Z * self.standard_errors, np.nan)
         places = np.arange(self.weights.size)
         self.bars_ = ax.barh(places, self.weights, xerr=reach, **{"capsize": 2, **bar_kw})
-        ax.set_yticks(places, self.names)
-        ax.invert_yaxis()
         ax.axvline(0.0, color="0.5", linewidth=0.8)
         ax.set_xlabel("weight" if reach is None else "weight, with its 95 % interval")
         return self
@@ -258,9 +250,7 @@ class RatingsDisplay(Display):
         self.scores, self.low, self.high = (
             np.asarray(values, dtype=np.float64) for values in (scores, low, high)
         )
-        sizes = {len(self.items), self.scores.size, self.low.size, self.high.size}
-        if len(sizes) > 1:
-            raise PairrankError("items, scores, low and high must have one length")
+        check_lengths(items=self.items, scores=self.scores, low=self.low, high=self.high)
 
     @classmethod
     @constructor_docs
@@ -289,17 +279,14 @@ class RatingsDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **errorbar_kw: Any) -> Self:
         """Draw the scores; return the display, with `ax_`, `figure_` and `errorbar_`."""
-        height = max(2.0, 0.8 + 0.25 * len(self.items))
-        ax = self._axes(ax, figsize=(6.4, height), layout="constrained")
-        place = np.arange(len(self.items))
+        ax = self._axes_of_rows(ax, _written(self.items))
         self.errorbar_ = ax.errorbar(
             self.scores,
-            place,
+            range(len(self.items)),
             xerr=np.array([self.scores - self.low, self.high - self.scores]),
             **{"fmt": "o", "markersize": 4, "capsize": 2, **errorbar_kw},
         )
-        ax.set_yticks(place, _written(self.items))
-        ax.set(xlabel="score", ylim=(len(self.items) - 0.5, -0.5))
+        ax.set_xlabel("score")
         ax.grid(axis="x", alpha=0.3)
         return self
 

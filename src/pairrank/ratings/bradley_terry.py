@@ -292,11 +292,9 @@ class BradleyTerry(RatedItems, BaseEstimator):
         self.scores_ = units.anchor + units.scale * (w[:n_items] - shift)
         self.covariate_names_ = found.covariate_names
         self.coef_ = units.scale * w[n_items : objective.width] / objective.margins.unit
-        likelihood = LIKELIHOODS[self.ties]
-        parameter = objective.tie_parameter(w) if objective.has_tie else likelihood.none
-        self.tie_parameter_ = likelihood.shown(parameter)
+        self._scale, self._tie = units.scale, objective.tie_parameter(w)
+        self.tie_parameter_ = float(np.exp(self._tie))
         self.log_likelihood_ = objective.log_likelihood(w)
-        self._scale, self._tie, self._likelihood = units.scale, parameter, likelihood
         for name in (*_OF_COVARIANCE, "coef_standard_errors_"):
             self.__dict__.pop(name, None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import warnings
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import _validation as validation
-from pairrank._arrays import as_array, as_float_array, is_missing
+from pairrank._arrays import as_array, as_float_array
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import check_flags
@@ -94,30 +95,26 @@ def decay(time: Any, half_life: Any, size: int) -> FloatArray:
     """Return 0.5^(age / half_life) for each time; the age is counted from the latest time."""
     if half_life is None and time is None:
         return np.ones(size)
-    if half_life is None:
-        raise PairrankError("time is used with half_life only: set half_life, or leave time out")
-    if time is None:
-        raise PairrankError("half_life needs the time of each comparison: pass time to fit")
+    if half_life is None or time is None:
+        raise PairrankError(
+            "half_life and time need one another: set half_life and pass time to fit, or leave "
+            "both out"
+        )
     instants = _instants(time, size)
     ages = instants.max() - instants
-    if ages.dtype.kind == "m":
-        ages = ages / _DAY
-        if isinstance(half_life, (datetime.timedelta, np.timedelta64)):
-            half_life = _days(half_life)
-    elif isinstance(half_life, (datetime.timedelta, np.timedelta64)):
-        raise PairrankError("half_life is a duration, but time holds numbers: pass dates")
+    is_duration = isinstance(half_life, (datetime.timedelta, np.timedelta64))
+    with contextlib.suppress(TypeError):  # of months and years, which differ in length
+        if ages.dtype.kind == "m" and is_duration:
+            half_life, is_duration = float(np.timedelta64(half_life) / _DAY), False
+    if is_duration:
+        raise PairrankError(
+            f"half_life is {half_life!r}: give a number, in units of time or in days, or with "
+            "dates a duration in days"
+        )
     validation.check_number(half_life, "half_life")
+    ages = ages / _DAY if ages.dtype.kind == "m" else ages
     with np.errstate(under="ignore", over="ignore"):
         return np.exp2(-(ages / float(half_life)))
-
-
-def _days(duration: Any) -> float:
-    try:
-        return float(np.timedelta64(duration) / _DAY)
-    except TypeError:
-        raise PairrankError(
-            f"half_life is {duration!r}, but months and years differ in length: give days"
-        ) from None
 
 
 def _instants(time: Any, size: int) -> NDArray[Any]:
@@ -126,23 +123,22 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
     Text is numbers if all of it is: "2020" is the year 2020, not the start of it.
     """
     array = as_array(time, "time")
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if array.ndim != 1:
+    if array.ndim > 1 and array.shape != (size, 1):
         raise PairrankError(f"time must have one dimension, got shape {array.shape}")
-    validation.check_length(array, "time", size)
+    array = array.ravel()
     if array.dtype.kind in "OUST":
         values = array.tolist()
-        _refuse_missing(np.array([is_missing(each) for each in values]))
-        numeric = np.array([_is_number(each) for each in values])
-        if numeric.any() and not numeric.all():
-            row = int(numeric.argmax())
+        kinds = [_is_number(each) for each in values]
+        if kinds[:1] * len(kinds) != kinds:
+            row = kinds.index(not kinds[0])
             raise PairrankError(
-                f"time mixes numbers and dates: row {row} holds {values[row]!s}; give all as "
-                "dates, or all as numbers"
+                f"time must hold numbers only or dates only, but row {row} holds {values[row]!r} "
+                f"after {values[0]!r}"
             )
-        array = array.astype(np.float64) if numeric.all() else array
+        array = array.astype(np.float64) if all(kinds) else array
     if array.dtype.kind not in "MOUST":
         return validation.check_numbers(array, "time", size)
+    validation.check_length(array, "time", size)
     try:
         with warnings.catch_warnings():
             # numpy turns times of a zone into UTC, as ages need, and warns.
@@ -151,63 +147,47 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
             dates = array.astype("datetime64[us]")
     except (TypeError, ValueError) as error:
         raise PairrankError(f"time must hold numbers or ISO dates: {error}") from None
-    _refuse_missing(np.isnat(dates))
+    if np.isnat(dates).any():
+        row = int(np.isnat(dates).argmax())
+        raise PairrankError(f"time is missing in row {row}; give it, or drop the row")
     return dates
 
 
 def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _refuse_missing(missing: NDArray[np.bool_]) -> None:
-    if missing.any():
-        row = int(missing.argmax())
-        raise PairrankError(f"time is missing in row {row}; give it, or drop the row")
+    with contextlib.suppress(TypeError, ValueError):
+        return float(value) is not None
+    return False
 
 
 def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:
+    """Return checked covariates, (size, p), and their names; x0, x1, ... where there are none."""
     if covariates is None:
         return np.empty((size, 0)), np.empty(0, dtype="<U1")
-    names = getattr(covariates, "columns", None)
-    if names is None and isinstance(getattr(covariates, "name", None), str):
-        names = [covariates.name]
-    if isinstance(covariates, Mapping):
-        names, columns = list(covariates), list(covariates.values())
-        columns = [
-            validation.check_numbers(column, f"covariate {name!r}", size)
-            for name, column in zip(names, columns, strict=True)
-        ]
-        covariates = np.column_stack(columns) if columns else np.empty((size, 0))
-    array = as_float_array(covariates, "covariates")
-    array = np.ascontiguousarray(array[:, None] if array.ndim == 1 else array)
-    if array.ndim != 2:
-        raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")
-    validation.check_length(array, "covariates", size)
-    finite = np.isfinite(array)
-    if not finite.all():
-        row, column = np.unravel_index(int(np.argmin(finite)), array.shape)
-        raise PairrankError(
-            f"covariates are not finite in row {row}, column {column}; drop the row, or give 0 if "
-            "neither item has the advantage"
-        )
-    labels = [f"x{at}" for at in range(array.shape[1])] if names is None else map(str, names)
-    return array, np.array(list(labels), dtype=str)
+    if isinstance(getattr(covariates, "name", None), str):
+        covariates = {covariates.name: covariates}
+    elif not isinstance(covariates, Mapping) and not hasattr(covariates, "columns"):
+        array = as_float_array(covariates, "covariates")
+        array = array[:, None] if array.ndim == 1 else array
+        if array.ndim != 2:
+            raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")
+        covariates = {f"x{at}": column for at, column in enumerate(array.T)}
+    columns = {
+        str(name): validation.check_numbers(covariates[name], f"covariate {str(name)!r}", size)
+        for name in getattr(covariates, "columns", covariates)
+    }
+    array = np.array(list(columns.values())).reshape(len(columns), size).T
+    return np.ascontiguousarray(array), np.array(list(columns), dtype=str)
 
 
 def _kept(found: Comparisons, keep: NDArray[np.bool_]) -> Comparisons:
     """Return the comparisons of a mask, and only the items that they name."""
-    first, second = found.winner[keep], found.loser[keep]
-    present = np.zeros(found.items.size, dtype=bool)
-    present[first] = present[second] = True
-    place = (np.cumsum(present) - 1).astype(np.int32)
     per_row = {name: getattr(found, name)[keep] for name in _PER_ROW}
+    both = np.concatenate((found.winner[keep], found.loser[keep]))
+    present, codes = np.unique(both, return_inverse=True)
+    winner, loser = np.split(codes.astype(np.int32), 2)
     group = None if found.group is None else found.group[keep]
-    ends = {"items": found.items[present], "winner": place[first], "loser": place[second]}
-    return found._replace(**ends, **per_row, group=group)
+    items = found.items[present]
+    return found._replace(items=items, winner=winner, loser=loser, group=group, **per_row)
 
 
 WIN, TIE, LOSS = 0, 1, 2
@@ -254,22 +234,12 @@ def add_up(found: Comparisons) -> Margins:
     cell = outcome.astype(np.int64) * size + place
     totals = (np.bincount(cell, w, 3 * size) for w in (found.weight, found.squares))
     weight, square = (total.astype(np.float64).reshape(3, size) for total in totals)
-    largest = np.abs(oriented).max(axis=0)
-    largest[largest == 0.0] = 1.0
-    unit = largest * np.sqrt(np.mean((oriented / largest) ** 2, axis=0))
+    unit = np.abs(oriented).max(axis=0)
     unit[unit == 0.0] = 1.0
-    design = _design(first, second, oriented[of_margin] / unit, n_items)
+    ends = np.column_stack((first, second))
+    signs = sparse.csr_array(
+        (np.tile([1.0, -1.0], size), ends.ravel(), np.arange(0, 2 * size + 1, 2)),
+        shape=(size, n_items),
+    )
+    design = sparse.hstack([signs, oriented[of_margin] / unit], format="csr")
     return Margins(n_items, first, second, design, unit, weight, square, place, outcome)
-
-
-def _design(
-    first: NDArray[np.int64], second: NDArray[np.int64], covariates: FloatArray, n_items: int
-) -> sparse.csr_array:
-    size, width = covariates.shape
-    columns = np.empty((size, 2 + width), dtype=np.int64)
-    values = np.empty((size, 2 + width))
-    columns[:, 0], columns[:, 1], columns[:, 2:] = first, second, n_items + np.arange(width)
-    values[:, 0], values[:, 1], values[:, 2:] = 1.0, -1.0, covariates
-    starts = np.arange(size + 1) * (2 + width)
-    shape = (size, n_items + width)
-    return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)

@@ -99,23 +99,16 @@ def _has_more_wins_than_ties(margins: Margins) -> bool:
 
 
 def check_covariates(objective: LikelihoodObjective, names: NDArray[np.str_]) -> None:
-    """Raise a PairrankError if differences of items, or other covariates, make up a covariate."""
+    """Raise a PairrankError if a covariate is 0, or items or other covariates determine it."""
     own, beside = _information(objective, np.zeros(objective.n_features))
-    empty = own.diagonal() == 0.0
-    if empty.any():
-        raise PairrankError(
-            f"covariate {str(names[empty.argmax()])!r} is 0 in every comparison: drop it"
-        )
     norm = np.sqrt(own.diagonal())
-    if linalg.eigvalsh(own / np.outer(norm, norm))[0] < _OWN:
-        raise PairrankError(
-            f"the covariates ({', '.join(names)}) determine one another: drop one of them"
-        )
+    norm[norm == 0.0] = 1.0
     if linalg.eigvalsh(beside / np.outer(norm, norm))[0] < _OWN:
         raise PairrankError(
-            f"the covariates ({', '.join(names)}) have no effect of their own: the items that are "
-            "compared determine one of them. Covariates describe a comparison (home, position), "
-            "features of items belong to RankNCG; or set alpha (such as alpha=0.1)"
+            f"the covariates ({', '.join(names)}) have no effect of their own: one is 0 in every "
+            "comparison, or others or the compared items determine it. Drop one; covariates "
+            "describe a comparison (home, position), features of items belong to RankNCG; or, "
+            "where items determine it, set alpha (such as alpha=0.1)"
         )
 
 
@@ -137,11 +130,10 @@ def _information(objective: LikelihoodObjective, w: FloatArray) -> tuple[FloatAr
 
     The latter is Schur's complement, by conjugate gradients with the items' part.
     """
-    n_items = objective.margins.n_items
-    bent = sparse.diags_array(objective.curvature(w).of_margins)
-    gram = (objective.design.T @ (bent @ objective.design)).tocsr()
-    own, across = gram[n_items:, n_items:].toarray(), gram[:n_items, n_items:].toarray()
-    block = gram[:n_items, :n_items] + sparse.diags_array(objective.ridge[:n_items])
+    n_items, width = objective.margins.n_items, objective.width
+    full = objective.hessian(objective.slopes(w))[:width, :width]
+    own, across = full[n_items:, n_items:].toarray(), full[:n_items, n_items:].toarray()
+    block = full[:n_items, :n_items]
     jacobi = sparse.diags_array(1.0 / np.maximum(block.diagonal(), np.finfo(float).tiny))
     steps = 10 * n_items
     solved = [cg(block, column, rtol=1e-10, maxiter=steps, M=jacobi)[0] for column in across.T]

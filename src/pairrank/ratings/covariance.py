@@ -44,14 +44,15 @@ def score_covariance(
     slopes, n_items = objective.slopes(w), objective.margins.n_items
     shift = np.zeros((1, objective.n_features))
     shift[0, :n_items] = 1.0 / np.sqrt(n_items)
-    inverse = inverse_hessian(objective.curvature(w).dense(), shift)
+    inverse = inverse_hessian(objective.hessian(slopes).toarray(), shift)
     if kind == "hessian":
         return inverse, np.inf
     if kind == "robust":
-        return sandwich(inverse, _of_comparisons(objective, slopes)), np.inf
-    codes: Any = group
-    if kind == "dyadic" or group is None:
-        margins = objective.margins
+        square, by_margin, by_tie = objective.margins.square, slopes.margin, slopes.tie
+        squares = (square * product for product in (by_margin**2, by_margin * by_tie, by_tie**2))
+        return sandwich(inverse, objective.form(*squares).toarray()), np.inf
+    margins, codes = objective.margins, np.asarray(group)
+    if kind == "dyadic":
         codes = (margins.first * margins.n_items + margins.second)[margins.place]
     code = np.unique(codes, return_inverse=True)[1]
     gradients = _of_groups(objective, slopes, weight, code)
@@ -67,21 +68,10 @@ def check_covariance(kind: str, n_items: int, group: NDArray[np.int32] | None) -
             f"covariance={kind!r} of {n_items} items is a matrix of {n_items} x {n_items}: set "
             f"covariance=None, or keep at most {MOST_ITEMS} items"
         )
-    if kind == "clusters" and (group is None or (group == group[0]).all()):
+    if kind == "clusters" and group is not None and (group == group[0]).all():
         raise PairrankError(
-            'covariance="clusters" needs comparisons of at least two groups: pass groups, or use '
-            '"robust"'
+            'covariance="clusters" needs comparisons of at least two groups: use "robust"'
         )
-
-
-def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArray:
-    """Return the sum over comparisons of the squares of their gradients."""
-    square, by_margin, by_tie = objective.margins.square, slopes.margin, slopes.tie
-    return objective.by_coefficients(
-        (square * by_margin**2).sum(axis=0),
-        (square * by_margin * by_tie).sum(axis=0),
-        float((square * by_tie**2).sum()),
-    )
 
 
 def _of_groups(

@@ -13,13 +13,14 @@ from pairrank._arrays import as_float_array, is_hashable, shown
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences.pair_inputs import name_codes
-from pairrank.ratings.likelihoods import Likelihood
-from pairrank.ratings.ranking import Contrast, Ranking, check_level, contrast_of
+from pairrank.ratings.likelihoods import LIKELIHOODS
+from pairrank.ratings.ranking import Contrast, Ranking, check_level, quantile
 
 
 class RatedItems:
     """Scores of named items under a likelihood of comparisons."""
 
+    ties: str
     level: float
     items_: NDArray[Any]
     scores_: FloatArray
@@ -30,7 +31,6 @@ class RatedItems:
     ranking_: Ranking
     _scale: float
     _tie: float
-    _likelihood: Likelihood
 
     def predict_proba(self, a: Any, b: Any, *, covariates: Any = None) -> FloatArray:
         """Return the probabilities that `a` wins against `b`, ties (if estimated) and loses.
@@ -52,8 +52,9 @@ class RatedItems:
         d = (self.scores_[first] - self.scores_[second]) / self._scale
         if covariates is not None:
             d = d + self._checked(covariates, d.shape) @ (self.coef_ / self._scale)
-        logs = self._likelihood.log_probabilities(np.ravel(d), self._tie)
-        chosen = logs if self._likelihood.has_parameter else logs[[0, 2]]
+        likelihood = LIKELIHOODS[self.ties]
+        logs = likelihood.log_probabilities(np.ravel(d), self._tie)
+        chosen = logs if likelihood.has_parameter else logs[[0, 2]]
         return np.exp(chosen).T.reshape(*np.shape(d), len(chosen))
 
     def contrast(self, a: Any, b: Any, *, level: float | None = None) -> Contrast:
@@ -77,7 +78,9 @@ class RatedItems:
             raise PairrankError("covariance=None gives no errors: set covariance and fit again")
         V = self.covariance_
         difference, variance = self.scores_[i] - self.scores_[j], V[i, i] + V[j, j] - 2.0 * V[i, j]
-        return contrast_of(difference, variance, float(level), self.degrees_of_freedom_)
+        error = np.sqrt(np.maximum(variance, 0.0))
+        margin = quantile(level, df=self.degrees_of_freedom_) * error
+        return Contrast(difference, error, difference - margin, difference + margin)
 
     def win_matrix(self, items: Any = None) -> FloatArray:
         """Return the probability that each item wins against each other one; a tie is half a win.
@@ -96,8 +99,9 @@ class RatedItems:
         names = self.ranking_["item"] if items is None else items
         place = self._places(names, names)[0]
         d = np.subtract.outer(self.scores_[place], self.scores_[place]) / self._scale
-        win, tie, _ = np.exp(self._likelihood.log_probabilities(d.ravel(), self._tie))
-        chance = win + 0.5 * tie if self._likelihood.has_parameter else win
+        likelihood = LIKELIHOODS[self.ties]
+        win, tie, _ = np.exp(likelihood.log_probabilities(d.ravel(), self._tie))
+        chance = win + 0.5 * tie if likelihood.has_parameter else win
         return chance.reshape(d.shape)
 
     def _checked(self, covariates: Any, shape: tuple[int, ...]) -> FloatArray:
@@ -110,8 +114,7 @@ class RatedItems:
             )
         given = as_float_array(covariates, "covariates")
         wanted = *shape, self.coef_.size
-        allowed = [wanted, *([(1, *wanted)] if not shape else []), *([shape] * (wanted[-1] == 1))]
-        if given.shape not in allowed:
+        if given.size != np.prod(wanted) or (given.ndim > 1 and given.shape[-1] != wanted[-1]):
             raise PairrankError(
                 f"covariates has shape {given.shape}, but must have {wanted}: one row per pair, "
                 "one column per covariate"

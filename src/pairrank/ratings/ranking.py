@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -53,9 +52,6 @@ def units_of(scale: Any, anchor: Any, items: NDArray[Any]) -> Units:
 
 
 _SHOWN = 20
-_LIKE_SCORES = ("standard_error", "low", "high")
-"""Columns that have as many decimals as the scores."""
-_BLOCK_ENTRIES = 1 << 22
 
 
 class Contrast(NamedTuple):
@@ -120,24 +116,17 @@ class Ranking:
 
         return pandas.DataFrame(self.columns)
 
-    def to_polars(self) -> Any:
-        """Return a polars DataFrame, which must be installed."""
-        import polars
-
-        lists = {
-            name: values.tolist() if values.dtype == object else values
-            for name, values in self.columns.items()
-        }
-        return polars.DataFrame(lists, strict=False)
-
     def cells(self, stop: int | None = None) -> list[list[str]]:
-        """Return the first rows as text, numbers with as many digits as errors need."""
-        scores = self.columns.get("score", np.empty(0))
-        texts = []
-        for name, each in self.columns.items():
-            unit = scores if name in _LIKE_SCORES else each
-            shown = each[:stop]
-            texts.append(list(map(str, shown)) if name == "item" else _texts(shown, unit))
+        """Return the first rows as text; the larger the scores, the fewer decimals."""
+        size = np.abs(self.columns["score"]).max(initial=0.0)
+        digits = 1 if size >= 100.0 else 6 if 0.0 < size < 0.1 else 3
+        spec = {"f": f"z,.{digits}f", "i": ",d"}
+        texts = [
+            [format(value, spec.get(each.dtype.kind, "")) for value in each[:stop].tolist()]
+            if name != "item"
+            else list(map(str, each[:stop]))
+            for name, each in self.columns.items()
+        ]
         return [list(row) for row in zip(*texts, strict=True)]
 
     def __repr__(self) -> str:
@@ -150,20 +139,8 @@ class Ranking:
             ).rstrip()
             for row in rows
         ]
-        return "\n".join([*lines, *self._rest()])
-
-    def _repr_html_(self) -> str:
-        def row(tag: str, cells: list[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
-
-        body = "".join(row("td", cells) for cells in self.cells(_SHOWN))
-        rest = "".join(f"<p>{line}</p>" for line in self._rest())
-        head = row("th", list(self.columns))
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{rest}"
-
-    def _rest(self) -> list[str]:
         more = len(self) - _SHOWN
-        return [f"and {more:,} more items"] if more > 0 else []
+        return "\n".join(lines + [f"and {more:,} more items"] * (more > 0))
 
 
 def rank(
@@ -215,35 +192,16 @@ def rank_intervals(
     n_items = scores.size
     better, worse = np.zeros(n_items, dtype=np.int64), np.zeros(n_items, dtype=np.int64)
     t, variance = quantile(level, n_items - 1, df), covariance.diagonal()
-    step = max(1, _BLOCK_ENTRIES // n_items)
-    for start in range(0, n_items, step):
-        rows = slice(start, start + step)
-        of_difference = variance[rows, None] + variance - 2.0 * covariance[rows]
+    for item in range(n_items):
+        of_difference = variance[item] + variance - 2.0 * covariance[item]
         margin = t * np.sqrt(np.maximum(of_difference, 0.0))
-        difference = scores - scores[rows, None]
-        better[rows] = (difference > margin).sum(axis=1)
-        worse[rows] = (-difference > margin).sum(axis=1)
+        difference = scores - scores[item]
+        better[item] = (difference > margin).sum()
+        worse[item] = (-difference > margin).sum()
     return 1 + better, n_items - worse
-
-
-def contrast_of(difference: FloatArray, variance: FloatArray, level: float, df: float) -> Contrast:
-    """Return contrasts with intervals of Student's quantiles."""
-    error = np.sqrt(np.maximum(variance, 0.0))
-    margin = quantile(level, df=df) * error
-    parts = difference, error, difference - margin, difference + margin
-    return Contrast(*(float(part) if np.ndim(part) == 0 else part for part in parts))
 
 
 def check_level(level: Any) -> None:
     """Raise a PairrankError if a confidence level is not between 0 and 1."""
     if not isinstance(level, float) or not 0.0 < level < 1.0:
         raise PairrankError(f"level must be a number between 0 and 1 (got {level!r})")
-
-
-def _texts(values: NDArray[Any], unit: NDArray[Any]) -> list[str]:
-    """Return numbers as text: whole ones in full, others with the decimals that `unit` needs."""
-    whole = values.dtype.kind != "f" or (unit is values and (values == np.rint(values)).all())
-    size = np.abs(unit[np.isfinite(unit)]).max(initial=0.0)
-    digits = 0 if whole else 1 if size >= 100.0 else 6 if 0.0 < size < 0.1 else 3
-    spec = ",d" if values.dtype.kind != "f" else f"z,.{digits}f"
-    return [format(value, spec) for value in values.tolist()]

@@ -177,10 +177,13 @@ def environment(*packages: str) -> Any:
     return found
 
 
+NONE = "–"
+
+
 def number_text(value: Any) -> str:
     """Return a number as text of four digits, whole numbers with separators; "–" for none."""
     if value is None or value != value:
-        return "–"
+        return NONE
     if isinstance(value, int) or (1e4 <= abs(value) < 1e12 and float(value).is_integer()):
         return f"{int(value):,}"
     return f"{value:.4g}"

@@ -1,38 +1,104 @@
-"""Training of RankNet: its objective, batches of preferences, and the steps of its solvers."""
+"""Training of RankNet: layers, batches of preferences, and the steps of its solvers."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import optimize
-from torch import nn
+from scipy import optimize, sparse
+from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, PairLoss, PairSum, Solution, Status, Step
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
-from pairrank.preferences import Levels, PairIndex, Pairs
+from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.sampling import ranges, renumbered, restricted
-from pairrank.torch.rank_net_networks import (
-    is_penalised,
-    load_state,
-    rows_of,
-    scores_of,
-    state_vector,
-    trained,
-)
 from pairrank.torch.sums import as_floats
 
 _MEMORY = 20
 """The number of steps from which L-BFGS models the curvature."""
 _EVALUATIONS = 30
 """More evaluations per step than any line search takes."""
+_SCORED_ROWS = 1 << 14
+"""Rows are scored in blocks of so many where no gradient is needed."""
+_ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 _OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+
+def new_network(sizes: list[int], activation: str, dtype: Any, seed: int) -> nn.Sequential:
+    """Return linear layers with activations between them, from the sizes of inputs and layers.
+
+    The weights of n inputs are uniform in +-1/sqrt(n); without a hidden layer they are 0. The last
+    layer has no bias, because only differences of scores count.
+    """
+    layers: list[nn.Module] = []
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        for n_in, n_out in pairwise(sizes):
+            layers += [nn.Linear(n_in, n_out), _ACTIVATIONS[activation]()]
+        last = nn.Linear(sizes[-1], 1, bias=False)
+    if not layers:
+        nn.init.zeros_(last.weight)
+    kind = torch.float32 if dtype == np.float32 else torch.float64
+    return nn.Sequential(*layers, last).to(kind)
+
+
+def state_of(network: nn.Module) -> FloatArray:
+    """Return all parameters as one vector of float64."""
+    return as_floats(parameters_to_vector(network.parameters()))
+
+
+def load_state(network: nn.Module, vector: FloatArray) -> None:
+    """Set the parameters from a vector as `state_of` returns it."""
+    kind = next(network.parameters()).dtype
+    vector_to_parameters(torch.from_numpy(vector.copy()).to(kind), network.parameters())
+
+
+def as_input(X: Any) -> Any:
+    """Return dense rows as a tensor, sparse rows as they are."""
+    return X if sparse.issparse(X) else torch.from_numpy(np.ascontiguousarray(X))
+
+
+def scores_of(network: nn.Sequential, inputs: Any) -> Tensor:
+    """Return the score of each row, (n_rows,)."""
+    if not sparse.issparse(inputs):
+        return network(inputs).reshape(-1)
+    first = network[0]
+    scores = _SparseProduct.apply(first.weight, inputs)
+    return network[1:](scores if first.bias is None else scores + first.bias).reshape(-1)
+
+
+def scores_in_blocks(
+    network: nn.Sequential, X: Any, prepared: Callable[[Any], Any] | None = None
+) -> FloatArray:
+    """Return the score of each row in float64, block by block; rows may have to be prepared."""
+    parts = []
+    with torch.no_grad():
+        for rows in threads.blocks(X.shape[0], _SCORED_ROWS):
+            inputs = X[rows] if prepared is None else as_input(prepared(X[rows]))
+            parts.append(as_floats(scores_of(network, inputs)))
+    return np.concatenate(parts)
+
+
+class _SparseProduct(torch.autograd.Function):
+    """X W' for a CSR matrix X and weights W, (n_outputs, n_features)."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, X: Any) -> Tensor:
+        ctx.X = X
+        return torch.from_numpy(np.ascontiguousarray(X @ weight.detach().numpy().T))
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> Any:
+        product = ctx.X.T @ upstream[0].numpy()
+        return torch.from_numpy(np.ascontiguousarray(product.T)), None
 
 
 class Batch(NamedTuple):
@@ -60,13 +126,11 @@ def whole(preferences: Levels | Pairs) -> Batch:
     return Batch(rows, among, 1.0)
 
 
-def shuffled(
-    preferences: Levels | Pairs, batch_size: int, generator: np.random.Generator
-) -> Epochs:
+def shuffled(preferences: Levels | Pairs, parts: int, generator: np.random.Generator) -> Epochs:
     """Yield the batches of each epoch: whole queries, of Pairs comparisons, in random order.
 
-    The sums of an epoch's batches, times their factors, add up to as many sums over all pairs as
-    there are batches.
+    The sums of an epoch's `parts` batches, times their factors, add up to `parts` sums over all
+    pairs.
     """
 
     def cut(drawn: NDArray[np.int64]) -> tuple[NDArray[np.int32], Levels | Pairs]:
@@ -77,90 +141,67 @@ def shuffled(
         return preferences.row_of[places], restricted(preferences, places)
 
     count = preferences.n_pairs if isinstance(preferences, Pairs) else preferences.n_queries
-    parts = max(1, round(count / batch_size))
     while True:
         drawn = np.array_split(generator.permutation(count), parts)
         yield (Batch(*cut(each), float(parts)) for each in drawn)
 
 
-def sampled(
-    preferences: Levels | Pairs, batch_size: int, generator: np.random.Generator, n_rows: int
-) -> Epochs:
-    """Yield the batches of each epoch: as many random pairs as rows, in parts of `batch_size`.
-
-    Pairs are drawn in proportion to their weight, so that each drawn one counts alike.
-    """
-    index, factor = PairIndex(preferences), preferences.total_weight / batch_size
-    while True:
-        drawn = (
-            Pairs(*index.draw(batch_size, generator))
-            for _ in range(round(n_rows / batch_size) or 1)
-        )
-        yield (Batch(*renumbered(pairs), factor) for pairs in drawn)
-
-
 class Training:
-    """One run over a network, whose state is the coefficients.
+    """One run over a network; the vector of its parameters is the coefficients.
 
-    It minimises a pair sum with errors up to `eps`, plus penalty/2 times squared weights; `inputs`
-    are the training rows as the network takes them. Gradients are left in the network; their norms
+    It minimises a pair sum with errors up to `eps`, plus penalty/2 times squared weights, of which
+    biases are none; `inputs` are the training rows. Gradients are left in the network; their norms
     are NaN where steps do not need the gradient over every pair.
     """
 
     def __init__(
-        self, network: nn.Module, inputs: Any, loss: PairLoss, preferences: Levels | Pairs,
+        self, network: nn.Sequential, inputs: Any, loss: PairLoss, preferences: Levels | Pairs,
         *, penalty: float, eps: float, tol: float, max_iter: int, callback: Callback | None,
     ) -> None:  # fmt: skip
-        self.network, self.inputs, self.loss, self.preferences = network, inputs, loss, preferences
+        self.network, self.inputs, self.loss = network, inputs, loss
         self.penalty, self.eps = penalty, eps
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        self.trained, self.total = trained(network), preferences.total_weight
+        self.parameters, self.total = list(network.parameters()), preferences.total_weight
+        self.weights = [part for part in self.parameters if part.ndim > 1]
         self.whole = self._bound(whole(preferences))
-        self.n_rows = int(self.whole[0].shape[0])
         self.history: list[Step] = []
         self.n_iter = self.n_evaluations = 0
         self.started = time.perf_counter()
-        self.w = state_vector(network)
+        self.w = state_of(network)
         self.value = self.norm = float("nan")
 
-    def run(
-        self, start: FloatArray | None, solver: str, learning_rate: float, epochs: Epochs | None
-    ) -> Solution:
+    def run(self, solver: str, learning_rate: float, epochs: Epochs | None) -> Solution:
         """Train until a stop; after Ctrl-C the state after the last whole iteration is returned."""
-        self.epochs = epochs
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                self._measure()
+                self._measure(epochs)
                 self.target = self.tol * self.norm  # of the network as it was made
-                if start is not None:
-                    load_state(self.network, start)
-                    self._measure()
                 status = self._stopped() if np.isfinite(self.value) else Status.OVERFLOW
                 if status is None and solver == "lbfgs":
                     status = self._by_lbfgs()
                 elif status is None:
-                    status = self._by_steps(_OPTIMIZERS[solver](self.trained, lr=learning_rate))
+                    optimizer = _OPTIMIZERS[solver](self.parameters, lr=learning_rate)
+                    status = self._by_steps(optimizer, epochs)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         load_state(self.network, self.w)
         self.network.zero_grad(set_to_none=True)
         return Solution(self.w, status, self.n_iter, self.history)
 
-    def _measure(self) -> None:
-        """Evaluate the objective at the state of the network, and make it the current one.
+    def _measure(self, epochs: Epochs | None) -> None:
+        """Evaluate the objective at the parameters of the network, and make them the current ones.
 
         The gradient over every pair, where it is needed, is left in the parameters.
         """
         self.n_evaluations += 1
-        if self.epochs is None:
+        if epochs is None:
             self.value, gradient = self._value_and_gradient()
             self.norm = float(np.linalg.norm(gradient))
         else:
-            self.network.eval()
-            with torch.no_grad():
-                scores = as_floats(scores_of(self.network, self.whole[0]))
-            self.value = float(self.whole[1].at(scores).value) + self._penalty()
-        self.w = state_vector(self.network)
+            inputs, total = self.whole
+            scores = scores_in_blocks(self.network, inputs)
+            self.value = float(total.at(scores).value) + self._penalty()
+        self.w = state_of(self.network)
 
     def _stopped(self) -> Status | None:
         """Report the current state; return a status if the run ends there."""
@@ -175,25 +216,29 @@ class Training:
             return Status.CONVERGED
         return Status.MAX_ITER if self.n_iter >= self.max_iter else None
 
-    def _by_steps(self, optimizer: torch.optim.Optimizer) -> Status:
-        """Take a step per epoch along the gradient over every pair, or a step per batch."""
+    def _by_steps(self, optimizer: torch.optim.Optimizer, epochs: Epochs | None) -> Status:
+        """Take a step per epoch along the gradient over every pair, or a step per batch.
+
+        Gradients are divided by the weight of all pairs, so that a learning rate means the same
+        for few and many rows.
+        """
         status = None
         while status is None:
-            if self.epochs is None:
-                for part in self.trained:
+            if epochs is None:
+                for part in self.parameters:
                     part.grad /= self.total
                 optimizer.step()
             else:
-                for batch in next(self.epochs):
+                for batch in next(epochs):
                     if batch.preferences.n_pairs:
-                        self._estimate(batch)
+                        factor, penalty = batch.factor / self.total, self.penalty / self.total
+                        self._backward(*self._bound(batch), factor, penalty)
                         optimizer.step()
-            self._measure()
+            self._measure(epochs)
             self.n_iter += 1
             if not np.isfinite(self.value):
                 raise PairrankError(
-                    f"the objective is not finite after {self.n_iter} epochs: lower learning_rate, "
-                    "or standardize the features"
+                    f"the objective is not finite after {self.n_iter} epochs: lower learning_rate"
                 )
             status = self._stopped()
         return status
@@ -201,69 +246,55 @@ class Training:
     def _by_lbfgs(self) -> Status:
         """Take steps of scipy's L-BFGS-B along the gradient over every pair."""
         stops: list[Status] = []
-        like, total = self.trained[0], self.total
+        last: list[Any] = [self.value, self.norm, self.w]
 
         def value_and_gradient(x: FloatArray) -> tuple[float, FloatArray]:
-            vector_to_parameters(torch.from_numpy(x.copy()).to(like), self.trained)
+            load_state(self.network, x)
             self.n_evaluations += 1
             value, gradient = self._value_and_gradient()
             last[:] = value, float(np.linalg.norm(gradient)), x.copy()
-            return value / total, gradient / total
+            return value / self.total, gradient / self.total
 
         def iterated(intermediate_result: Any) -> None:
             if not np.array_equal(last[2], intermediate_result.x):
                 value_and_gradient(intermediate_result.x)
             self.value, self.norm = last[:2]
-            self.w = state_vector(self.network)
+            self.w = state_of(self.network)
             self.n_iter += 1
             status = self._stopped()
             if status is not None:
                 stops.append(status)
                 raise StopIteration
 
-        x = as_floats(parameters_to_vector(self.trained))
-        last: list[Any] = [self.value, self.norm, x]
         limits = {"maxiter": self.max_iter + 1, "maxfun": _EVALUATIONS * (self.max_iter + 1)}
         optimize.minimize(
-            value_and_gradient, x, jac=True, method="L-BFGS-B", callback=iterated,
+            value_and_gradient, self.w, jac=True, method="L-BFGS-B", callback=iterated,
             options={"maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, **limits},
         )  # fmt: skip
         return stops[0] if stops else Status.NO_PROGRESS
 
     def _value_and_gradient(self) -> tuple[float, FloatArray]:
-        """Return the objective over every pair and its gradient by the trained parameters."""
+        """Return the objective over every pair and its gradient by the parameters."""
         value = self._backward(*self.whole, 1.0, self.penalty)
-        gradient = parameters_to_vector([part.grad for part in self.trained])
+        gradient = parameters_to_vector([part.grad for part in self.parameters])
         return value + self._penalty(), as_floats(gradient)
-
-    def _estimate(self, batch: Batch) -> None:
-        """Leave an estimate of the gradient in the parameters, divided by the weight of all pairs.
-
-        So that a learning rate means the same for few and many rows.
-        """
-        factor = batch.factor / self.total
-        self._backward(*self._bound(batch), factor, self.penalty / self.total)
 
     def _bound(self, batch: Batch) -> tuple[Any, PairSum]:
         """Return the inputs of a batch, and the pair sum of their scores."""
-        rows = self.inputs if batch.rows is None else rows_of(self.inputs, batch.rows)
+        rows = self.inputs if batch.rows is None else self.inputs[batch.rows]
         return rows, bind(self.loss, batch.preferences, eps=self.eps)
 
     def _backward(self, inputs: Any, total: PairSum, factor: float, penalty: float) -> float:
         """Set the gradient of factor times the sum, and of the penalty."""
-        self.network.train()
-        for part in self.trained:
-            part.grad = None
+        self.network.zero_grad(set_to_none=True)
         scores = scores_of(self.network, inputs)
         found = total.at(as_floats(scores))
         scores.backward(torch.from_numpy(factor * found.gradient).to(scores))
-        for part in self.trained:
-            if part.grad is None:
-                part.grad = torch.zeros_like(part)
-            if is_penalised(part):
-                part.grad.add_(part.detach(), alpha=penalty)
+        for part in self.weights:
+            part.grad.add_(part.detach(), alpha=penalty)
         return float(found.value)
 
     def _penalty(self) -> float:
-        squares = (as_floats(part) ** 2 for part in self.trained if is_penalised(part))
-        return 0.5 * self.penalty * float(sum(square.sum() for square in squares))
+        return (
+            0.5 * self.penalty * float(sum((as_floats(part) ** 2).sum() for part in self.weights))
+        )

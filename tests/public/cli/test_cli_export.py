@@ -89,7 +89,7 @@ def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
     asked = ["-o", tmp_path / "m", "--format", "solr", "--check", folder / "far.txt"]
     said = run("export", folder / "model", *asked).stderr
     assert said.startswith("pairrank: warning: format 'solr' is computed in float32: ")
-    assert "in 6 of 6 queries: query " in said
+    assert "in 6 of 6 queries: " in said
     assert " and 1 more; subtract a constant " in said
     assert (tmp_path / "m").exists()
 

@@ -10,7 +10,6 @@ import pytest
 
 from cli_runs import invoke, run
 from pairrank import load_model
-from pairrank.cli import train
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="streams and signals as on Unix")
 
@@ -120,18 +119,3 @@ def test_an_ignored_control_c_stays_ignored(folder, tmp_path, interrupted_writin
         signal.signal(signal.SIGINT, before)
     assert done.stderr == ""
     assert (tmp_path / "m").exists()
-
-
-def test_sigterm_in_a_fit_keeps_the_best_weights(folder, tmp_path, monkeypatch):
-    class Impatient(train.Progress):
-        def __call__(self, step):
-            if step.n_iter >= 1:
-                signal.raise_signal(signal.SIGTERM)
-
-    monkeypatch.setattr(train, "Progress", Impatient)
-    options = ["-o", tmp_path / "m", "-q", "--tol", "1e-12"]
-    done = run("train", folder / "train.txt", *options, code=143)
-    assert done.stderr == (
-        f"pairrank: warning: interrupted: {tmp_path}/m holds the best weights so far.\n"
-    )
-    assert load_model(tmp_path / "m").status_ == "interrupted"

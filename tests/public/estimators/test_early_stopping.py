@@ -12,7 +12,6 @@ from pairrank import (
     ConvexHullRanker,
     MPRank,
     OrderGraph,
-    Pairs,
     PairwiseRanker,
     RankNCG,
     RankRLS,
@@ -102,18 +101,6 @@ def test_limits_of_a_hull_that_stopped_early_are_those_of_its_weights(noisy):
     np.testing.assert_allclose(early.slacks_, outside, atol=1e-9)
     value = 10.0 * float(outside @ outside) + 0.5 * float(early.coef_ @ early.coef_)
     assert value == pytest.approx(early.objective_, rel=1e-6)
-
-
-def test_comparisons_stop_a_fit(noisy):
-    train, held = noisy
-    X, X_val = train["X"], held["X_val"]
-    votes, others = (
-        Pairs(np.arange(99), np.arange(1, 100)),
-        Pairs(np.arange(50), np.arange(50, 100)),
-    )
-    fitted = RankNCG(1e-3, patience=1, validation_metric="pairwise_accuracy")
-    fitted.fit(X, votes, X_val=X_val, y_val=others)
-    assert fitted.validation_scores_.max() == fitted.validation_scores_[fitted.best_iteration_]
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import (
@@ -24,7 +20,6 @@ from pairrank import (
     OrderGraph,
     Pairs,
     PairwiseRanker,
-    QueryKFold,
     RankBoost,
     RankNCG,
     RankRLS,
@@ -231,19 +226,6 @@ def test_clones_pickles_and_model_files_predict_as_the_model_did(rows, tmp_path,
     (tmp_path / "model").write_bytes((tmp_path / "model").read_bytes()[:-3])
     with pytest.raises(FileFormatError):
         load_model(tmp_path / "model")
-
-
-@every
-def test_a_grid_search_over_queries_and_a_pipeline_take_it(rows, ranker):
-    X, y, qid = rows
-    strength = next(iter(set(ranker.get_params()) & {"C", "alpha", "nu"}))
-    ranker = clone(ranker).set_params(tol=1e-3)
-    with config_context(enable_metadata_routing=True):
-        search = GridSearchCV(ranker, {strength: [0.01, 10.0]}, cv=QueryKFold(3))
-        search.fit(X, y, qid=qid, sample_weight=np.ones(y.size))
-    assert 0.75 < search.best_score_ <= 1
-    piped = make_pipeline(StandardScaler(), clone(ranker)).fit(X, y)
-    assert piped.score(X, y) > 0.75
 
 
 def with_entry(X, value):

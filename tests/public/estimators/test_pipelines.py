@@ -47,15 +47,3 @@ def test_comparisons_are_split_by_rows_and_by_queries(rows):
     by_hand = RankSVM(C=search.best_params_["C"]).fit(X[train], pairs[train], qid=qid[train])
     best = search.cv_results_["split0_test_score"][search.best_index_]
     assert best == pytest.approx(by_hand.score(X[test], pairs[test], qid=qid[test]))
-
-
-def test_a_search_runs_in_several_processes(rows):
-    X, y, qid = rows
-    with config_context(enable_metadata_routing=True):
-        one = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(3), error_score="raise")
-        two = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(3), n_jobs=2)
-        one.fit(X, y, qid=qid)
-        two.fit(X, y, qid=qid)
-    np.testing.assert_array_equal(
-        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
-    )

@@ -22,14 +22,6 @@ pytestmark = pytest.mark.numeric
 TIGHT = {"solver": "cg", "tol": 1e-12, "max_iter": 5000}
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 5))
-    y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
-    return X, y, rng.integers(0, 12, 300)
-
-
 def laplacian(qid, weight):
     """Form L of every query: diag(w) - w w'/n_q."""
     L = np.zeros((qid.size, qid.size))

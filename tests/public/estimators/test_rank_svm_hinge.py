@@ -19,14 +19,6 @@ from strategies import problems
 pytestmark = pytest.mark.numeric
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 5))
-    y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
-    return X, y, rng.integers(0, 12, 300)
-
-
 def hinge(C=1.0, **options):
     return RankSVM(C, loss="hinge", **options)
 
@@ -166,27 +158,12 @@ def test_an_early_end_keeps_the_best_weights_within_the_gap(rows):
     assert ranker.objective_ - hinge(tol=1e-6).fit(X, y, qid=qid).objective_ <= ranker.gap_
 
 
-@pytest.fixture(scope="module")
-def many_rows():
+def test_many_rows_start_from_the_solution_for_a_few():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 8))
-    return X, np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_many_rows_start_from_the_solution_for_a_few(many_rows, form):
-    X, y = many_rows
-    paper = hinge(solver="bundle").fit(X, y)
-    started = hinge().fit(form(X), y)
+    y = np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
+    paper, started = hinge(solver="bundle").fit(X, y), hinge().fit(X, y)
     assert started.status_ == paper.status_ == "gap_closed"
     assert started.history_[0].value < paper.history_[0].value / 2
     assert started.n_iter_ < paper.n_iter_
     assert abs(started.objective_ - paper.objective_) <= max(started.gap_, paper.gap_)
-
-
-def test_as_many_features_as_that_start_from_zero():
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((20_000, 600), density=0.01, random_state=rng, format="csr")
-    y = np.sign(X @ rng.normal(size=600) + 0.1 * rng.normal(size=20_000))
-    first = hinge().fit(X, y).history_[0]
-    assert first.value == pytest.approx(20_000)

@@ -32,7 +32,7 @@ def test_a_suffix_of_one_format_names_it(name, format, tmp_path):
     [
         ("m.json", "one of elasticsearch, opensearch, solr, json$"),
         ("m.json.gz", "one of elasticsearch, opensearch, solr, json$"),
-        ("m.txt", "one of elasticsearch, .*python$"),
+        ("m.txt", "one of elasticsearch, .*sql$"),
         ("onnx", "one of elasticsearch"),
         ("-", "^-: the name does not tell the format"),
     ],

@@ -21,9 +21,8 @@ NAMED = sorted(set(READERS) - {"onnx", "ranklib"})
 
 ODD = [
     'say "hi"', "it's", "a,b", "select", '" FROM documents; DROP TABLE documents; --', "x y", " ",
-    "größe", "日本",
-    "back\\slash", "{brace}", "%s", "new\nline", "cr\rlf\r\n", "tab\t", "[x]", "`tick`", "1", "-",
-    "\N{RIGHT-TO-LEFT OVERRIDE}rtl", "\N{LINE SEPARATOR}", "\U0001f600", "#", '"', "''", '"""', "é",
+    "größe", "日本", "é",
+    "back\\slash", "{brace}", "%s", "[x]", "`tick`", "1", "-", "\U0001f600", "#", '"', "''", '"""',
 ]  # fmt: skip
 """Names that break naive quoting; SQLite compares the ASCII ones without case."""
 
@@ -45,8 +44,8 @@ def test_odd_names_are_quoted(format):
     np.testing.assert_allclose(found, ranker.predict(ROWS), atol=1e-4)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
-def test_any_text_is_a_name(name):
+@given(st.text(st.characters().filter(str.isprintable), min_size=1))
+def test_any_text_that_can_be_printed_is_a_name(name):
     ranker = RankRLS().fit(ROWS[:, :2], LABELS)
     names = [name, name + "2"]
     for format in NAMED:
@@ -68,10 +67,11 @@ def test_names_come_from_the_fit_unless_they_are_given():
     [
         (["a"], "has 1 names, but the model has 2 features"),
         (["a", "b", "c"], "has 3 names"),
-        ("ab", "is the text 'ab': give a list"),
+        ("ab", "give a list with one name per feature"),
         (["a", "a"], "features 0 and 1 are both named 'a'"),
         (["a", ""], r"feature_names\[1\] = ''"),
         (["a", "b\0"], r"feature_names\[1\]"),
+        (["a\nb", "b"], r"feature_names\[0\] = 'a\\nb' cannot be written"),
         (["\ud800", "b"], r"feature_names\[0\]"),
         (["a", 3], r"feature_names\[1\] = 3"),
     ],

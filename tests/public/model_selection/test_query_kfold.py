@@ -90,22 +90,6 @@ def by_hand(model, X, y, qid, sample_weight=None, n_splits=3):
 
 
 @pytest.mark.usefixtures("routing")
-def test_grid_search_carries_queries_and_weights(judged):
-    X, y, qid = judged
-    weight = np.random.default_rng(1).integers(1, 4, y.size)
-    search = GridSearchCV(RankSVM(), {"C": [1e-3, 1.0]}, cv=QueryKFold(3))
-    search.fit(X, y, qid=qid, sample_weight=weight)
-    assert search.n_splits_ == 3
-    for place, C in enumerate([1e-3, 1.0]):
-        wanted = np.mean(by_hand(RankSVM(C), X, y, qid, weight))
-        assert search.cv_results_["mean_test_score"][place] == pytest.approx(wanted, rel=1e-12)
-    best = RankSVM(**search.best_params_).fit(X, y, qid=qid, sample_weight=weight)
-    assert search.best_estimator_.coef_ == pytest.approx(best.coef_)
-    wanted = pairwise_accuracy(y, best.predict(X), qid=qid, sample_weight=weight)
-    assert search.score(X, y, qid=qid, sample_weight=weight) == pytest.approx(wanted)
-
-
-@pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scaler_takes_weights", [False, True])
 def test_a_pipeline_carries_queries_and_weights(judged, scaler_takes_weights):
     X, y, qid = judged

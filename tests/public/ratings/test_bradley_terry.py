@@ -190,8 +190,8 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
         ({}, {"groups": [1, 2]}, "groups has 2 entries for 4 rows"),
         ({}, {"groups": [1, None, 1, 2]}, "groups is missing in row 1"),
         ({}, {"groups": [1, 1, 1, 1]}, "at least two groups"),
-        ({}, {"time": [1, 2, 3, 4]}, "set half_life, or leave time out"),
-        ({"half_life": 3}, {}, "half_life needs the time"),
+        ({}, {"time": [1, 2, 3, 4]}, "half_life and time need one another"),
+        ({"half_life": 3}, {}, "half_life and time need one another"),
         ({"half_life": 0}, {"time": [1, 2, 3, 4]}, "half_life must be greater than 0"),
         ({"half_life": 3}, {"time": ["2020-01-01", "x", "", ""]}, "numbers or ISO dates"),
         (
@@ -199,13 +199,21 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
             {"time": np.array(["2020-01-01", "NaT", "NaT", "NaT"], "M8[D]")},
             "time is missing in row 1",
         ),
-        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "missing in row 1"),
+        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "row 1 holds nan"),
         ({"half_life": 3}, {"time": np.full((4, 2), "2024")}, "time must have one dimension"),
-        ({"half_life": datetime.timedelta(3)}, {"time": [1, 2, 3, 4]}, "time holds numbers"),
-        ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "row 1, column 0"),
-        ({}, {"covariates": [1.0, 2.0]}, "covariates has 2 entries for 4 rows"),
+        (
+            {"half_life": datetime.timedelta(3)},
+            {"time": [1, 2, 3, 4]},
+            "give a number, in units of time",
+        ),
+        ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "'x0' contains infinity"),
+        ({}, {"covariates": [1.0, 2.0]}, "'x0' has 2 entries for 4 rows"),
         ({}, {"covariates": {"home": [1.0, 2.0]}}, "covariate 'home' has 2 entries"),
-        ({}, {"covariates": {"home": [0.0] * 4}}, "'home' is 0 in every comparison"),
+        (
+            {},
+            {"covariates": {"home": [0.0] * 4}},
+            r"covariates \(home\) .*one is 0 in every comparison",
+        ),
         ({"ties": "none"}, {}, "ties must be one of 'half', 'davidson'"),
         ({"alpha": -1}, {}, "alpha must be at least 0"),
         ({"scale": "ello"}, {}, 'scale must be a number or "elo"'),
@@ -282,7 +290,7 @@ def test_parts_without_a_comparison_are_a_warning_with_a_penalty():
     assert np.isfinite(model.standard_errors_).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_covariates_of_items_are_refused(seed):
     votes = make_votes(seed)
     height = np.random.default_rng(seed).normal(size=5)
@@ -291,17 +299,16 @@ def test_covariates_of_items_are_refused(seed):
         BradleyTerry().fit(**arguments(votes._replace(covariates=z[:, None])))
     first = np.random.default_rng(seed).normal(size=80)
     both = np.column_stack((first, 2.0 * first))
-    with pytest.raises(PairrankError, match="determine one another"):
+    with pytest.raises(PairrankError, match="no effect of their own"):
         BradleyTerry().fit(**arguments(votes._replace(covariates=both)))
     other = 1e-3 * np.random.default_rng(seed + 99).normal(size=80)
     nearly = np.column_stack((first, 2.0 * first + other))
     assert BradleyTerry().fit(**arguments(votes._replace(covariates=nearly))).status_ == "converged"
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_an_effect_that_decides_every_comparison_is_refused(seed):
-    votes = make_votes(seed, ties=0.0)
-    home = 0.5 + np.random.default_rng(seed).random((80, 1))
+def test_an_effect_that_decides_every_comparison_is_refused():
+    votes = make_votes(0, ties=0.0)
+    home = 0.5 + np.random.default_rng(0).random((80, 1))
     frame = pd.DataFrame(home, columns=["home"])
     with pytest.raises(PairrankError, match="'home' would be infinite"):
         BradleyTerry().fit(votes.winner, votes.loser, covariates=frame)
@@ -313,7 +320,7 @@ def test_an_effect_that_decides_every_comparison_is_refused(seed):
 
 @pytest.mark.parametrize("kind", TIES)
 def test_a_tight_tolerance_is_reached(kind):
-    for seed in range(6):
+    for seed in range(3):
         votes = make_votes(seed, n_items=12, size=300, covariates=1)
         model = BradleyTerry(ties=kind, tol=1e-12).fit(**arguments(votes))
         assert model.status_ == "converged"

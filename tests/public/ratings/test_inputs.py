@@ -56,12 +56,12 @@ def test_numbers_as_text_are_times():
 def test_numbers_among_dates_are_refused():
     texts = [day.isoformat() for day in DAYS]
     texts[5] = "5"
-    with pytest.raises(PairrankError, match="row 5 holds 5; give all as dates"):
+    with pytest.raises(PairrankError, match="numbers only or dates only, but row 5 holds '5'"):
         BradleyTerry(half_life=7).fit(**arguments(make_votes(3)), time=texts)
 
 
 def test_a_half_life_of_months_is_refused():
-    with pytest.raises(PairrankError, match="give days"):
+    with pytest.raises(PairrankError, match="a duration in days"):
         BradleyTerry(half_life=np.timedelta64(2, "M")).fit(["a"], ["b"], time=DAYS[:1])
 
 
@@ -107,7 +107,7 @@ def test_the_size_of_covariates_does_not_matter(size):
 def test_covariates_that_determine_one_another_are_refused_also_with_a_penalty():
     votes = make_votes(2, covariates=1)
     given = arguments(votes) | {"covariates": np.hstack((votes.covariates, votes.covariates))}
-    with pytest.raises(PairrankError, match="determine one another: drop one"):
+    with pytest.raises(PairrankError, match=r"no effect of their own.*Drop one"):
         BradleyTerry(alpha=1.0).fit(**given)
 
 

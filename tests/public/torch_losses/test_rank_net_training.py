@@ -1,4 +1,4 @@
-"""RankNet's training: batches, early stopping, interrupts, networks of one's own."""
+"""RankNet's training: batches, early stopping, interrupts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 import torch  # noqa: E402
 from scipy import sparse  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
-from torch import nn  # noqa: E402
 
 from pairrank import RankNet  # noqa: E402
-from pairrank.exceptions import PairrankError  # noqa: E402
 from pairrank.metrics import ndcg_score, pairwise_accuracy  # noqa: E402
 
 
@@ -69,7 +67,7 @@ def test_validation_rows_are_drawn_by_whole_queries(split):
     assert net.n_rows_ == 150
     assert net.status_ == "validated"
     as_sparse = {**train, "X": sparse.csr_array(train["X"])}
-    assert RankNet(patience=3, standardize=False).fit(**as_sparse).status_ == "validated"
+    assert RankNet(patience=3).fit(**as_sparse).status_ == "validated"
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "adam"}, {"batch_size": 5}], ids=str)
@@ -125,84 +123,6 @@ def test_lbfgs_that_runs_out_of_iterations_says_so(split):
     assert (net.status_, net.n_iter_) == ("max_iter", 3)
     with pytest.warns(ConvergenceWarning, match="No step lowers"):
         RankNet((), tol=1e-300).fit(**train)
-
-
-class Sum(nn.Module):
-    """A network with a buffer, normalised batches and dropout."""
-
-    def __init__(self, n_features, shape=(-1,)):
-        super().__init__()
-        self.norm = nn.BatchNorm1d(n_features)
-        self.layer = nn.Linear(n_features, 4)
-        self.drop = nn.Dropout(0.3)
-        self.last = nn.Linear(4, 1)
-        self.shape = shape
-
-    def forward(self, X):
-        return self.last(self.drop(torch.relu(self.layer(self.norm(X))))).reshape(self.shape)
-
-
-@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
-def test_a_module_of_ones_own_is_trained(split, shape):
-    train, held = split
-    before = torch.get_rng_state()
-    net = RankNet(module=lambda n: Sum(n, shape), batch_size=8, max_iter=30, learning_rate=0.05)
-    first = net.fit(**train).predict(held["X_val"])
-    assert net.history_[-1].value < 0.8 * net.history_[0].value
-    np.testing.assert_array_equal(net.fit(**train).predict(held["X_val"]), first)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert not net.network_.training
-    assert first.dtype == np.float64
-
-
-def test_the_state_of_a_module_is_restored_with_its_buffers(split):
-    train, held = split
-    net = RankNet(module=Sum, batch_size=8, max_iter=40, patience=3, learning_rate=0.1)
-    net.fit(**train, **held)
-    score = pairwise_accuracy(held["y_val"], net.predict(held["X_val"]), qid=held["qid_val"])
-    assert net.best_iteration_ < net.n_iter_
-    assert net.validation_scores_[net.best_iteration_] == pytest.approx(score)
-
-
-def test_a_module_is_copied_and_is_the_start(split):
-    train, _ = split
-    module = nn.Linear(12, 1)
-    before = module.weight.detach().clone()
-    net = RankNet(module=module, max_iter=2).fit(**train)
-    assert torch.equal(module.weight, before)
-    assert module.weight.dtype == torch.float32
-    assert net.network_.weight.dtype == torch.float64
-    start = net.history_[0].value
-    assert RankNet(module=module, max_iter=9).fit(**train).history_[0].value == start
-    with pytest.raises(PairrankError, match="a model file holds no code"):
-        net.save("never")
-    single = {**train, "X": sparse.csr_array(train["X"], dtype=np.float32)}
-    assert RankNet(module=Sum, batch_size=9, max_iter=2).fit(**single).status_ == "finished"
-
-
-@pytest.mark.parametrize(
-    ("module", "message"),
-    [
-        (lambda n: nn.Linear(n, 2), r"200 rows gave \(200, 2\)"),
-        (lambda n: n, "returned a int"),
-        (lambda n: nn.Tanh(), "no parameter to learn"),
-    ],
-)
-def test_a_module_that_gives_no_scores_is_refused(split, module, message):
-    with pytest.raises(PairrankError, match=message):
-        RankNet(module=module).fit(**split[0])
-
-
-def test_frozen_parameters_stay(split):
-    def half_frozen(n_features):
-        module = nn.Sequential(nn.Linear(n_features, 3), nn.Tanh(), nn.Linear(3, 1))
-        module[0].weight.requires_grad_(False)
-        return module
-
-    nets = [RankNet(module=half_frozen, max_iter=each).fit(**split[0]) for each in (1, 9)]
-    first, last = (net.network_ for net in nets)
-    assert torch.equal(first[0].weight, last[0].weight)
-    assert not torch.equal(first[2].weight, last[2].weight)
 
 
 def test_threads_of_torch_are_as_before(split):
