@@ -94,7 +94,7 @@ def test_predictions_of_one_column_keep_their_shape():
 @pytest.mark.parametrize("made", [AllPairsObjective, lambda **own: RankingMetric("wmw", **own)])
 def test_an_array_of_another_length_is_an_error_with_the_remedy(made, name):
     given = made(**{name: np.ones(10)})
-    remedy = r"make one for each set, or give .* with the data"
+    remedy = r"make one for each set, or give .* with the data, .*Dataset"
     with pytest.raises(PairrankError, match=f"{name} has 10 entries, but these data have 30 rows"):
         given(*rows()[:2])
     with pytest.raises(PairrankError, match=remedy):
