@@ -56,14 +56,14 @@ def test_totals_of_any_blocks(seed, n_rows, n_queries, n_labels, kind, borders, 
     levels = Levels.build(y, layout.get("qid"), **weights)
     found = describe(passes)
     assert (found.n_rows, found.n_kept) == (n_rows, levels.row_of.size)
-    assert found.n_queries == levels.n_queries
+    assert found.queries.size == levels.n_queries
     if not levels.n_pairs:
         with pytest.raises(NoPairsError):
             prepare(passes, found, NAMED["squared_hinge"]())
         return
     prepared = prepare(passes, found, NAMED["squared_hinge"]())
     assert (prepared.n_pairs, prepared.pair_weight) == (levels.n_pairs, levels.pair_weight)
-    rows = [state.rows.size for state in passes.states]
+    rows = [state.crossing.places.size for state in passes.states]
     kept = sum(rows) + sum(
         whole_rows(state, block) for state, block in zip(passes.states, passes.blocks, strict=True)
     )
@@ -77,5 +77,5 @@ def whole_rows(state, block):
     if block.winner_weight is not None:
         kept = sample * (block.winner_weight + block.loser_weight) > 0
     kept &= sample > 0
-    kept[state.rows] = False
+    kept[state.crossing.places] = False
     return int(np.count_nonzero(kept))

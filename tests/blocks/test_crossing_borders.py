@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pairrank.blocks._contracts import CrossingRows
-from pairrank.blocks.crossing import MomentQuery
-from pairrank.blocks.crossing_cells import CrossingCells, extent_of
+from pairrank.blocks.crossing_cells import CrossingCells
+from pairrank.blocks.groups import CrossingQueries
 from pairrank.pair_sums.cells import windowed_grid
 
 pytestmark = pytest.mark.numeric
@@ -17,7 +17,8 @@ def rows_of(scores, level):
     """Return rows of one query and level."""
     n, one = scores.size, np.zeros(1, np.int32)
     levels = np.full(n, level, np.int32)
-    return CrossingRows(scores, one, np.array([0, n]), levels, np.empty((0, n)))
+    start, none = np.array([0, n]), np.empty((0, n))
+    return CrossingRows(np.arange(n), one, start, none, levels, np.empty(0), scores)
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
@@ -41,19 +42,18 @@ def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
     The losers score just below 0, the winners far below, so every pair counts in.
     """
     n = 40
-    query = MomentQuery(0, 2, None, 1.0)
-    part = CrossingCells(((0.0, 1, 1.0),), query)
+    queries = CrossingQueries(np.array([0, 2]), None, np.ones(1), 1.0 * n**2)
     blocks = [
         rows_of(scores, level)
         for level, scores in enumerate((np.full(n, least), np.linspace(-1e16, -9e15, n)))
     ]
     scores = np.concatenate([rows.scores for rows in blocks])
-    part = part.placed(*extent_of(scores, scores))
-    assert part.per_h < 1.0
+    part = CrossingCells(((0.0, 1, 1.0),), queries, 0, scores)
+    assert part.per_h[0] < 1.0
     first, second = map(part.summary, blocks)
-    table = part.finish(first.merged(second))
-    assert table.gradient_error <= 1e-10 * n**2
-    losers, winners = map(table.entries, blocks)
+    (value, error, gradient_error), table = part.finish(first.merged(second))
+    assert gradient_error <= 1e-10 * n**2
+    losers, winners = (part.entries(rows, table) for rows in blocks)
     np.testing.assert_allclose(losers, n, rtol=1e-13)
     np.testing.assert_allclose(winners, -n, rtol=1e-13)
-    assert abs(table.value + n * (blocks[1].scores - least).sum()) <= table.error
+    assert abs(value + n * (blocks[1].scores - least).sum()) <= error

@@ -7,7 +7,6 @@ import pytest
 
 from block_sources import rows_of
 from pairrank import RowBlocks
-from pairrank.blocks.cutting import KeptRows
 from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.exceptions import PairrankError
 
@@ -73,28 +72,6 @@ def test_a_block_that_changes_between_passes_is_named(change):
     number = 2 if change == "more" else 1
     with pytest.raises(PairrankError, match=f"block {number} of blocks differs from the first"):
         passes.reduce(total, None, add)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.array([1.0, 2.0, 300.0]),
-        np.array([0.1, 1e300, -5.0]),
-        np.arange(1000) // 100,
-        np.array(["b", "a", "b"]),
-        np.array([2**40, 3], dtype=object),
-        np.array([2**63, 3], dtype=np.uint64),
-        np.repeat([0.5, 0.25], 500),
-        np.array([True, False]),
-    ],
-)
-def test_kept_labels_are_restored(values):
-    from pairrank.blocks._contracts import RowBlock
-
-    kept = KeptRows(RowBlock(np.zeros((values.size, 1)), values))
-    found = kept.rows().y
-    assert found.dtype == values.dtype
-    assert np.array_equal(found, values)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])

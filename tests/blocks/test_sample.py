@@ -13,7 +13,7 @@ from pairrank.blocks import catalog
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare, sampled_levels
-from pairrank.blocks.sample import draw_rows, hashed
+from pairrank.blocks.sample import Request, draw_rows, hashed
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
@@ -75,8 +75,9 @@ def test_hashes_are_uniform_and_the_same_in_every_process(kind):
     assert np.abs(hashed(identifiers, 8) - found).min() > 0
 
 
-def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks, of_rows, seed):
+def drawn_by_definition(index, block, kept, query_of, queries, request):
     """Return the numbers, rates and places of the rows drawn, from a number and a rate per row."""
+    n_blocks, of_rows, n_rows, seed, _ = request
     wanted = 2.0 * n_rows / (n_blocks or index + 1)
     rate = min(1.0, wanted / max(1, kept.sum()))
     if of_rows and kept.all():
@@ -116,11 +117,9 @@ def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, 
     queries = rng.permutation(n_queries) + 100
     y = np.floor(n_labels * rng.random(size) ** 3)
     block = RowBlock(np.arange(size, dtype=np.float64)[:, None], y)
-    options = {"n_rows": n_rows, "n_blocks": n_blocks, "of_rows": of_rows, "seed": seed}
-    found = draw_rows(2, block, kept, query_of, queries, **options)
-    number, rates, thinned, places = drawn_by_definition(
-        2, block, kept, query_of, queries, **options
-    )
+    request = Request(n_blocks, of_rows, n_rows, seed, "full")
+    found = draw_rows(2, block, kept, query_of, queries, request)
+    number, rates, thinned, places = drawn_by_definition(2, block, kept, query_of, queries, request)
     assert_array_equal(found.rows.X[:, 0], places)
     assert_array_equal(found.number, number)
     assert_array_equal(found.rate, rates)

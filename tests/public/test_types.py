@@ -28,7 +28,7 @@ RankRLS().fit(sparse.csr_array(X), np.array(y)).predict(pd.DataFrame(X))
 RankSVM().fit(X, Pairs([0], [1]), sample_weight=[1.0, 2.0, 3.0]).score(X.tolist(), y)
 SVRank(n=2, epsilon=None), MPRank(10.0, n=1), ConvexHullRanker(nu=1.0)
 RankSVMCV([0.1, 1.0], cv=3, loss="hinge"), RankNCGCV(covariance="rows"), RankRLSCV(kernel="rbf")
-RankNet((5, 5), loss="hinge", pairs="sampled", batch_size=8, device="cuda").fit(X, y, qid=y)
+RankNet((5, 5), loss="hinge", batch_size=8).fit(X, y, qid=y)
 RankBoost(50, patience=3).fit(X, Pairs([0], [1])).rankings_.alphas.sum()
 PairwiseClassifier(RankSVM(), method="isotonic").fit(X, y).predict_proba(X)
 

@@ -1,5 +1,4 @@
 """Rows that are not in memory together: where they come from, and passes over them."""
 
 from pairrank.blocks.row_blocks import RowBlocks as RowBlocks
-from pairrank.blocks.row_blocks import is_blocks as is_blocks
 from pairrank.blocks.row_blocks import refuse_given as refuse_given

@@ -1,4 +1,4 @@
-"""The contracts of blocks: RowBlock, BlockLayout, CrossingRows and Passes."""
+"""The contracts of blocks: RowBlock, CrossingRows, BlockLayout and Passes."""
 
 from __future__ import annotations
 
@@ -27,68 +27,52 @@ class RowBlock(NamedTuple):
     loser_weight: FloatArray | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class BlockLayout:
-    """The preferences of a block: queries that lie wholly in it, and rows of crossing queries.
+class CrossingRows(NamedTuple):
+    """The rows of a block whose queries have rows in other blocks too, query by query."""
 
-    A *crossing* query has rows in several blocks. Its rows are known by their place in the block,
-    query by query; all arrays of them are (n_crossing,).
-    """
-
-    n_rows: int
-    whole: Levels | Pairs | Differences | None
-    """The whole queries, over all `n_rows` of the block; rows of crossing queries are left out as
-    rows of weight 0 are. None: no whole query has a pair. Its `pair_scale` is that of the reduction
-    "query"; the factor W/T of "rows" is known later, so the objective multiplies by it."""
-    rows: NDArray[np.int32]
-    """The places of the rows of crossing queries."""
+    places: NDArray[np.int32]
+    """Their places in the block, (n_crossing,), as all arrays by row."""
     query: NDArray[np.int32]
     """The numbers of these queries among the crossing queries of all blocks, ascending."""
     start: NDArray[np.int64]
-    """Where each query begins in `rows`, and the end."""
-    code: NDArray[np.int32]
-    """The rank of each such row's label among those of its query; 0 for differences."""
-    label: FloatArray
-    """For differences the label of each such row less the mean of its query; else empty."""
+    """Where the rows of each query begin, and the end."""
     weight: FloatArray
-    """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
+    """The weights of each row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
-
-
-class CrossingRows(NamedTuple):
-    """Rows of some crossing queries in a block, query by query; fields as in `BlockLayout`."""
-
-    scores: FloatArray
-    """Less the labels, for differences."""
-    query: NDArray[np.int32]
-    start: NDArray[np.int64]
     code: NDArray[np.int32]
-    weight: FloatArray
-    values: FloatArray | None = None
-    """What a Hessian is multiplied by."""
+    """The number of each row's class: the rows of one query and label, in all blocks. The rows of
+    a query of differences are one class."""
+    label: FloatArray
+    """For differences the label of each row less the mean of its query; else empty."""
+    scores: FloatArray = np.empty(0)
+    """Less the labels, for differences."""
 
     @property
-    def residual(self) -> FloatArray:
-        """The values, or else the scores."""
-        return self.scores if self.values is None else self.values
+    def query_of(self) -> NDArray[np.int32]:
+        """The number of each row's query."""
+        return np.repeat(self.query, np.diff(self.start))
+
+    def at(self, scores: FloatArray) -> CrossingRows:
+        """Return the rows with their scores, from those of all rows of the block."""
+        own = scores[self.places]
+        if self.label.size:
+            with np.errstate(over="ignore", invalid="ignore"):
+                own -= self.label
+        return self._replace(scores=own)
 
 
-class Finished(NamedTuple):
-    """A merged sum over crossing queries, or a product with its Hessian; sent to every block."""
+@dataclass(frozen=True, eq=False)
+class BlockLayout:
+    """The preferences of a block: queries that lie wholly in it, and rows of crossing queries."""
 
-    made_by: Any
-    """Has `entries(rows, sums)`."""
-    sums: Any
-    value: float = 0.0
-    error: float = 0.0
-    """Bound on the error of the value."""
-    gradient_error: float = 0.0
-    """Bound on the sum over rows of the errors of the gradients."""
-
-    def entries(self, rows: CrossingRows) -> FloatArray:
-        """Return the gradients of some rows, or their products."""
-        found: FloatArray = self.made_by.entries(rows, self.sums)
-        return found
+    whole: Levels | Pairs | Differences | None
+    """The whole queries, over all rows of the block; rows of crossing queries are left out as rows
+    of weight 0 are. None: no whole query has a pair. The factor W/T or W/n_queries of a reduction
+    is known later, so the objective multiplies by it."""
+    crossing: CrossingRows
+    targets: FloatArray | None = None
+    """For differences all labels, (n_rows, n_targets), those of crossing rows less the means of
+    their queries; `whole` and `crossing.label` have one of them."""
 
 
 class Passes(Protocol):

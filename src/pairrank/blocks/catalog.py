@@ -16,7 +16,14 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
+from pairrank.blocks.sample import (
+    DrawnRows,
+    Request,
+    SampleRows,
+    draw_rows,
+    merge_rows,
+    width_of,
+)
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.objective.problem import FAR
@@ -24,25 +31,9 @@ from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
 
-MOST_LABELS = 1 << 16
-"""More distinct labels than this are not collected."""
-SAMPLE_ROWS, SAMPLE_ENTRIES = 50_000, 1 << 23
-"""The rows of a sample, and the most entries of its X."""
+SAMPLE_ROWS = 50_000
+"""The rows of a sample."""
 _UNIT = 2.0 * float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the first pass is asked for: the seed of its sample, and which labels it collects.
-
-    `n_blocks` and `n_rows` are 0 where they are unknown.
-    """
-
-    n_blocks: int
-    n_rows: int
-    seed: int
-    graph: Any
-    sample_rows: int
 
 
 class Description(NamedTuple):
@@ -52,14 +43,10 @@ class Description(NamedTuple):
     n_kept: int
     """The rows of positive weight."""
     row_weight: float
-    n_features: int
-    dtype: Any
-    labels: NDArray[Any] | None
-    """The distinct labels of kept rows, sorted; None where there are too many."""
+    labels: NDArray[Any]
+    """The distinct labels of kept rows for an OrderGraph, else those of drawn rows."""
     queries: NDArray[Any]
     """The distinct identifiers of the queries of kept rows; without qid a single 0."""
-    has: tuple[bool, ...]
-    """Which of qid, sample_weight, winner_weight and loser_weight there are."""
     drawn: DrawnRows
 
 
@@ -70,27 +57,33 @@ class Catalog:
     W is `row_weight`. A crossing query has kept rows in several blocks.
     """
 
-    n_blocks: int
     n_rows: int
     n_kept: int
     row_weight: float
-    n_features: int
-    dtype: Any
-    has_qid: bool
-    has_weight: bool
-    has_roles: bool
     queries: NDArray[Any]
     """The identifiers of all queries, sorted where they can be; of no qid a single 0."""
-    labels: NDArray[Any] | None
-    """All distinct labels of kept rows, sorted; None where there are too many to collect."""
+    labels: NDArray[Any]
+    """All distinct labels of kept rows for an OrderGraph, else those of drawn rows, sorted."""
     crossing: NDArray[Any]
     """Those of crossing queries."""
     sample: SampleRows
+    """Some rows, with all columns that blocks have."""
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return int(self.sample.rows.X.shape[1])
+
+    @property
+    def has_roles(self) -> bool:
+        """Whether rows have weights by role."""
+        rows = self.sample.rows
+        return rows.winner_weight is not None or rows.loser_weight is not None
 
     @property
     def width(self) -> float:
         """The entries of X per row, about."""
-        return _width(self.sample.rows.X)
+        return width_of(self.sample.rows.X)
 
     @functools.cached_property
     def origin(self) -> FloatArray | None:
@@ -115,37 +108,20 @@ class Catalog:
         X = X if self.origin is None else X.astype(np.float64) - self.origin
         return _UNIT * np.sqrt(Design(X).squares_transposed(1.0 / self.sample.rate))
 
-    @property
-    def n_queries(self) -> int:
-        """The number of queries."""
-        return int(self.queries.size)
-
-    @property
-    def n_crossing(self) -> int:
-        """The number of crossing queries."""
-        return int(self.crossing.size)
-
 
 def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""
-    request = Request(passes.n_blocks, passes.n_rows, seed, graph, SAMPLE_ROWS)
+    request = Request(passes.n_blocks, passes.n_rows, SAMPLE_ROWS, seed, graph)
     parts = passes.describe(describe_block, request)
     if not any(part.n_kept for part in parts):
         raise PairrankError("every weight is zero: no row is left")
     queries, crossing = crossing_queries([part.queries for part in parts])
-    first = parts[0]
     return Catalog(
-        n_blocks=len(parts),
         n_rows=sum(part.n_rows for part in parts),
         n_kept=sum(part.n_kept for part in parts),
         row_weight=math.fsum(part.row_weight for part in parts),
-        n_features=first.n_features,
-        dtype=first.dtype,
-        has_qid=first.has[0],
-        has_weight=first.has[1],
-        has_roles=first.has[2] or first.has[3],
         queries=queries,
-        labels=_labels(parts),
+        labels=np.unique(np.concatenate([part.labels for part in parts if part.n_kept])),
         crossing=crossing,
         sample=merge_rows([part.drawn for part in parts]),
     )
@@ -155,33 +131,20 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
     """Return what a block reports in the first pass."""
     kept = kept_rows(block)
     assert block.y is not None
-    n_rows, n_features = block.X.shape
+    n_rows = block.y.shape[0]
     queries, query_of = np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
     if block.qid is not None:
         queries, query_of = query_codes(block.qid)
-    weight, labels = block.sample_weight, level_codes(block.y[kept].reshape(-1))[0]
+    weight, drawn = block.sample_weight, draw_rows(index, block, kept, query_of, queries, request)
+    labels = block.y[kept] if isinstance(request.graph, OrderGraph) else drawn.rows.y
+    assert labels is not None
     n_kept = int(np.count_nonzero(kept))
-    drawn = draw_rows(
-        index,
-        block,
-        kept,
-        query_of,
-        queries,
-        n_rows=max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, _width(block.X))))),
-        n_blocks=request.n_blocks,
-        of_rows=request.n_rows,
-        seed=request.seed,
-    )
-    is_countable = labels.size <= MOST_LABELS or isinstance(request.graph, OrderGraph)
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
-        n_features=n_features,
-        dtype=block.X.dtype,
-        labels=labels if is_countable else None,
+        labels=level_codes(labels.reshape(-1))[0],
         queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
-        has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
     )
 
@@ -211,22 +174,9 @@ def query_numbers(
     return is_among, np.where(is_among, place, 0).astype(np.int32)
 
 
-def _width(X: Any) -> float:
-    """Return the entries of X per row."""
-    return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(X.shape[1])
-
-
 def design_of(X: Any, origin: FloatArray | None) -> Design:
     """Return the design of a block's rows, less the origin."""
     return Design(X if origin is None else np.subtract(X, origin.astype(X.dtype)))
-
-
-def _labels(parts: list[Description]) -> NDArray[Any] | None:
-    known = [part.labels for part in parts if part.labels is not None]
-    if len(known) < len(parts):
-        return None
-    labels = np.unique(np.concatenate([each for each in known if each.size] or known[:1]))
-    return labels if labels.size <= MOST_LABELS or labels.dtype.kind not in "biuf" else None
 
 
 def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:

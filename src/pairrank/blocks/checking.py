@@ -57,7 +57,6 @@ class Checks:
         self._scaler = scaler
         self._columns = Columns()
         self._kinds: dict[str, str] = {}
-        self._format = ""
         self.n_features: Any = source.n_features if n_features is None else n_features
         """The number of features; None until a block is checked or the source knows it."""
 
@@ -99,19 +98,15 @@ class Checks:
         names = self.source.feature_names
         if names is not None and len(names) != X.shape[1]:
             raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
-        kind = "sparse" if sparse.issparse(X) else "dense"
-        self._format = before = self._format or kind
-        if kind != before:
-            raise PairrankError(
-                f"X is {kind}, and {before} in the blocks before: all need the same"
-            )
         if self._scaler is not None:
             X = self._scaler.transform(X)
         if not labelled:
             return RowBlock(X)
-        parts = checked_parts(given, X.shape[0])
-        self._check_kinds(parts)
-        return RowBlock(X, **parts)
+        rows = RowBlock(X, **checked_parts(given, X.shape[0]))
+        kinds = kinds_of(rows)
+        self._kinds = self._kinds or kinds
+        check_kinds(kinds, self._kinds)
+        return rows
 
     def _padded(self, X: Any) -> Any:
         """Return sparse rows with the features that this block leaves out at the end."""
@@ -125,16 +120,6 @@ class Checks:
             )
         X = X.tocsr()
         return sparse.csr_array((X.data, X.indices, X.indptr), shape=(shape[0], self.n_features))
-
-    def _check_kinds(self, parts: dict[str, Any]) -> None:
-        kinds = {name: kind_of(part) for name, part in parts.items()}
-        known = self._kinds = self._kinds or {"X": "", **kinds}
-        for name in sorted((known.keys() - {"X"}) | kinds.keys()):
-            now, before = kinds.get(name, "missing"), known.get(name, "missing")
-            if now != before:
-                raise PairrankError(
-                    f"{name} is {now}, and {before} in the blocks before: all blocks need the same"
-                )
 
 
 @contextlib.contextmanager
@@ -195,7 +180,19 @@ def _checked_labels(y: Any, n_rows: int) -> Any:
     return np.column_stack([check_numbers(column, "y", n_rows) for column in columns])
 
 
-def kind_of(part: Any) -> str:
-    """Return what an array holds: "numbers", "text" and so on."""
-    kind = part.dtype.kind
-    return {"U": "text", "S": "bytes", "O": "objects"}.get(kind, "numbers")
+def kinds_of(block: RowBlock) -> dict[str, str]:
+    """Return what each array of a block holds: "numbers", "text" and so on; X: "dense"."""
+    known = {"U": "text", "S": "bytes", "O": "objects"}
+    parts = {name: part for name, part in block._asdict().items() if part is not None}
+    X = {"X": "sparse" if sparse.issparse(parts.pop("X")) else "dense"} if "X" in parts else {}
+    return X | {name: known.get(part.dtype.kind, "numbers") for name, part in parts.items()}
+
+
+def check_kinds(kinds: dict[str, str], known: dict[str, str]) -> None:
+    """Raise a PairrankError where a block holds other kinds than the blocks before."""
+    for name in sorted(known.keys() | kinds.keys()):
+        now, before = kinds.get(name, "missing"), known.get(name, "missing")
+        if now != before:
+            raise PairrankError(
+                f"{name} is {now}, and {before} in the blocks before: all blocks need the same"
+            )

@@ -80,23 +80,10 @@ def stacked_X(parts: Sequence[Any]) -> Any:
     return None if parts[0] is None else np.concatenate(parts)
 
 
-class KeptRows:
-    """What a block has besides X, in the narrowest types that hold it."""
-
-    def __init__(self, block: RowBlock) -> None:
-        self.n_rows = block.X.shape[0]
-        self._dtypes = [None if part is None else part.dtype for part in block[1:]]
-        self._parts = [None if part is None else _narrowed(part) for part in block[1:]]
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes in memory."""
-        return sum(part.nbytes for part in self._parts if part is not None)
-
-    def rows(self) -> RowBlock:
-        """Return the block without X, as it was."""
-        each = zip(self._parts, self._dtypes, strict=True)
-        return RowBlock(None, *(None if part is None else part.astype(own) for part, own in each))
+def kept_of(block: RowBlock) -> RowBlock:
+    """Return a block without X, with labels and queries in the narrowest types that hold them."""
+    y, qid = (None if part is None else _narrowed(part) for part in (block.y, block.qid))
+    return block._replace(X=None, y=y, qid=qid)
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:

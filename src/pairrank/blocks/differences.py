@@ -10,31 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._protocols import FloatArray, PairLoss, Squares
+from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
-from pairrank.blocks.crossing import MomentQuery, require_few_tables
-from pairrank.blocks.layouts import crossing_weights, split_rows, weight_of_whole
+from pairrank.blocks.crossing import require_moments
+from pairrank.blocks.groups import CrossingQueries
+from pairrank.blocks.layouts import split_rows, weight_of_whole
 from pairrank.blocks.sample import drawn_alone
 from pairrank.blocks.squares import SquareSums, sums_by_query
 from pairrank.exceptions import PairrankError
 from pairrank.objective import centred_sums
 from pairrank.preferences import Differences
 from pairrank.preferences._codes import no_pairs
-
-_WITH_ITSELF = np.zeros((1, 2), dtype=np.int64)
-"""The edges of a query of differences."""
-
-
-@dataclass(frozen=True, eq=False)
-class DifferenceLayout(BlockLayout):
-    """A layout whose labels, `targets` (n_rows, n_targets), are all those of the rows.
-
-    `whole` and `label` have one of the targets. The targets of crossing rows are less the mean of
-    their query over all blocks.
-    """
-
-    targets: FloatArray
 
 
 class LabelSums(NamedTuple):
@@ -63,7 +50,6 @@ class DifferencePlan:
     """
 
     crossing: NDArray[Any]
-    n_weights: int
     mean_cost: bool
     target: int
     totals: SquareSums | None = None
@@ -83,7 +69,7 @@ class PreparedDifferences:
     """The number of queries with rows of positive weight."""
     square: FloatArray
     """Weighted squares of the targets about the means of queries, (n_targets,)."""
-    crossing: tuple[MomentQuery, ...]
+    crossing: CrossingQueries | None
     """The queries that cross blocks."""
     scale: float = 1.0
 
@@ -111,29 +97,30 @@ def prepare_differences(
         raise PairrankError(
             "y holds text, but differences of labels need numbers: replace each label by its value"
         )
-    plan = DifferencePlan(catalog.crossing, int(catalog.has_weight), mean_cost, target)
-    n_pairs, n_queries, weights, squares = 0, 0, [], []
-    crossing: tuple[MomentQuery, ...] = ()
-    if catalog.n_crossing:
+    plan = DifferencePlan(catalog.crossing, mean_cost, target)
+    n_pairs, n_queries, weights, squares, crossing = 0, 0, [], [], None
+    if catalog.crossing.size:
         parts = passes.prepare(sum_crossing_labels, plan)
-        queries = [part.sums.query for part in parts]
+        queries = np.concatenate([part.sums.query for part in parts])
+        require_moments(loss, 0, queries.size, catalog)
         counts = np.concatenate([part.n_rows for part in parts])
-        n_rows = np.bincount(np.concatenate(queries), counts).astype(np.int64)
+        n_rows = np.bincount(queries, counts).astype(np.int64)
         totals = functools.reduce(SquareSums.merged, [part.sums for part in parts])
         n_pairs, n_queries = int(n_rows @ n_rows), totals.query.size
         weights, squares = [float(totals.weight.sum())], [np.diag(totals.products)]
         plan = replace(plan, totals=totals)
-        crossing = tuple(
-            MomentQuery(int(query), 1, _WITH_ITSELF, 0.5 if mean_cost else 1.0 / float(weight))
-            for query, weight in zip(totals.query, totals.weight, strict=True)
+        by_query = np.full(n_queries, 2.0) if mean_cost else totals.weight
+        own = np.arange(n_queries)
+        crossing = CrossingQueries(
+            start=np.arange(n_queries + 1),
+            edges=np.column_stack((own, own)),
+            scale=1.0 / by_query,
+            weight=0.5 * float(by_query.sum()),
         )
-        if not isinstance(loss.family, Squares):
-            require_few_tables(queries, np.ones(n_queries, dtype=np.int64), 1, catalog)
     reports = passes.prepare(lay_out_differences, plan)
     square = np.sum([*squares, *(report.square for report in reports)], axis=0)
     if not square.any():
-        labels = np.zeros(1) if catalog.labels is None else catalog.labels[:1]
-        raise no_pairs(catalog.n_kept, catalog.n_queries, labels)
+        raise no_pairs(catalog.n_kept, catalog.queries.size, catalog.labels[:1])
     if not np.isfinite(square).all():
         raise PairrankError("the squares of y overflow: scale the labels down")
     return PreparedDifferences(
@@ -152,40 +139,27 @@ def sum_crossing_labels(
     index: int, block: RowBlock, plan: DifferencePlan
 ) -> tuple[None, LabelSums]:
     """Return no state, and the counts and sums of a block's crossing queries."""
-    rows = split_rows(block, plan.crossing)
-    query, start = rows.starts
+    rows = split_rows(block, plan.crossing)[1]
     targets = _targets(block)[rows.places]
-    weight = crossing_weights(block, rows.places, plan.n_weights)
-    sums = sums_by_query(targets[:, :0], targets, query, start, weight)
-    return None, LabelSums(np.diff(start), sums)
+    return None, LabelSums(np.diff(rows.start), sums_by_query(targets[:, :0], targets, rows))
 
 
 def lay_out_differences(
     index: int, block: RowBlock, plan: DifferencePlan
-) -> tuple[DifferenceLayout, Report]:
+) -> tuple[BlockLayout, Report]:
     """Return a block's layout and its report."""
-    rows, targets = split_rows(block, plan.crossing), _targets(block)
-    whole, report = _whole(block, rows.of_whole, targets, plan)
-    weight = crossing_weights(block, rows.places, plan.n_weights)
+    (of_whole, rows), targets = split_rows(block, plan.crossing), _targets(block)
+    whole, report = _whole(block, of_whole, targets, plan)
     if plan.totals is not None:
+        query = rows.query_of
         targets = targets.copy()
-        targets[rows.places] -= plan.totals.mean[rows.query]
+        targets[rows.places] -= plan.totals.mean[query]
+        label = np.ascontiguousarray(targets[rows.places, plan.target])
+        rows = rows._replace(code=query, label=label)
         if plan.mean_cost:
-            by_row = weight[0] if len(weight) else np.ones(rows.places.size)
-            weight = (2.0 * by_row / plan.totals.weight[rows.query])[None]
-    query, start = rows.starts
-    layout = DifferenceLayout(
-        n_rows=len(targets),
-        whole=whole,
-        rows=rows.places,
-        query=query,
-        start=start,
-        code=np.zeros(rows.places.size, dtype=np.int32),
-        label=np.ascontiguousarray(targets[rows.places, plan.target]),
-        weight=weight,
-        targets=targets,
-    )
-    return layout, report
+            by_row = rows.weight[0] if len(rows.weight) else np.ones(query.size)
+            rows = rows._replace(weight=(2.0 * by_row / plan.totals.weight[query])[None])
+    return BlockLayout(whole, rows, targets), report
 
 
 def _whole(

@@ -14,7 +14,7 @@ from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.groups import CrossingGroups, crossing_levels, merge_groups
-from pairrank.blocks.layouts import LayoutPlan, count_crossing, crossing_weights, split_rows
+from pairrank.blocks.layouts import LayoutPlan, count_crossing, split_rows
 from pairrank.compiled import limit_rows as compiled
 from pairrank.exceptions import PairrankError
 from pairrank.objective.hull_objective import edges_of
@@ -68,21 +68,18 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
             f"ConvexHullRanker takes at most {MOST_FEATURES} features of rows in blocks, got "
             f"{catalog.n_features}: use RankSVM, or give it rows in memory"
         )
-    plan = LayoutPlan(graph, "sum", 1.0, catalog.queries, int(catalog.has_weight))
+    plan = LayoutPlan(graph, "sum", catalog.queries)
     groups = merge_groups(passes.prepare(count_crossing, plan))
     levels, n_pairs = crossing_levels(groups, graph)
     if levels is None or not n_pairs:
-        known = np.arange(2) if catalog.labels is None else catalog.labels
-        raise no_pairs(catalog.n_kept, catalog.n_queries, known)
+        raise no_pairs(catalog.n_kept, catalog.queries.size, catalog.labels)
     edges = edges_of(levels)
     used = np.unique(edges)
     _refuse_too_many(used.size, catalog.n_features)
     at = levels.row_of[levels.group_start[used]]
-    classes = CrossingGroups(
-        groups.query[at], groups.label[at], groups.counts[:, at], groups.weight[:, at]
-    )
+    classes = CrossingGroups(groups.query[at], groups.label[at], groups.totals[:, at])
     passes.prepare(lay_out_hull, replace(plan, groups=classes))
-    total = classes.weight[0] if len(classes.weight) else classes.counts[0]
+    total = classes.totals[3 if len(classes.totals) > 3 else 0]
     edges = np.searchsorted(used, edges)
     bounded = np.zeros((2, used.size), dtype=bool)
     bounded[0, edges[:, 1]] = bounded[1, edges[:, 0]] = True
@@ -102,13 +99,12 @@ def lay_out_hull(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[HullLay
     """Return a block's layout; nothing needs to be reported."""
     assert block.y is not None
     assert plan.groups is not None
-    rows = split_rows(block, plan.crossing)
-    number = plan.groups.numbers(rows.query, block.y[rows.places])
+    rows = split_rows(block, plan.crossing)[1]
+    number = plan.groups.numbers(rows.query_of, block.y[rows.places])
     known = np.flatnonzero(number >= 0)
     known = known[np.argsort(number[known], kind="stable")]
     places = rows.places[known]
-    weight = crossing_weights(block, places, plan.n_weights)
-    own = weight[0] if len(weight) else np.ones(places.size)
+    own = rows.weight[0, known] if len(rows.weight) else np.ones(places.size)
     return HullLayout(places, number[known], own), None
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
-from pairrank.blocks.catalog import MOST_LABELS, Catalog, kept_rows, query_numbers
-from pairrank.blocks.crossing import MomentQuery, require_few_tables, require_moments
+from pairrank.blocks._contracts import BlockLayout, CrossingRows, Passes, RowBlock
+from pairrank.blocks.catalog import Catalog, kept_rows, query_numbers
+from pairrank.blocks.crossing import require_moments
 from pairrank.blocks.groups import (
     CrossingGroups,
+    CrossingQueries,
     crossing_levels,
     group_rows,
     merge_groups,
-    moment_queries,
     present_graph,
     scaled_by,
 )
@@ -34,17 +34,13 @@ class LayoutPlan:
     """How blocks are laid out: what every block must know of all of them."""
 
     graph: Any
-    """"full", "chain" or an OrderGraph; None: differences of labels."""
     reduction: str
-    query_share: float
-    """W over the number of queries, for the reduction "query"."""
     crossing: NDArray[Any]
-    n_weights: int
-    """The number of weights of a row, 0 to 2."""
+    """The identifiers of crossing queries."""
     compacts: bool = False
     """Whether few comparisons are listed; see `Levels.compact`."""
     groups: CrossingGroups | None = None
-    """The crossing rows by query and label; None where there are none."""
+    """The classes of crossing rows; None where there are none."""
 
 
 class Report(NamedTuple):
@@ -52,10 +48,8 @@ class Report(NamedTuple):
 
     n_ties: int = 0
     n_pairs: int = 0
-    pair_weight: float = 0.0
-    """Their weight in T."""
-    layout_weight: float = 0.0
-    """Their weight as scaled by the layout."""
+    weight: float = 0.0
+    """The weight of all pairs, as scaled by the layout."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,23 +57,24 @@ class Prepared:
     """Blocks that are laid out: the catalog with exact totals of pairs."""
 
     catalog: Catalog
-    graph: Any
-    reduction: str
+    plan: LayoutPlan
     n_pairs: int
     n_ties: int
     pair_weight: float
-    """T."""
-    layout_weight: float
-    """The weight of all pairs, as scaled by the layouts."""
-    crossing: tuple[MomentQuery, ...]
-    """The queries that cross blocks and have a pair."""
+    """The weight of all pairs, as scaled by the layouts: T, or the number of queries with a pair
+    for the reduction "query"."""
+    crossing: CrossingQueries | None
+    """The queries that cross blocks, if one of them has a pair."""
 
     @property
     def scale(self) -> float:
         """The factor on all pairs that the reduction asks for, beside scales in the layouts."""
-        if self.reduction not in ("auto", "rows"):
+        catalog = self.catalog
+        if self.plan.reduction == "query":
+            return catalog.row_weight / max(1, catalog.queries.size)
+        if self.plan.reduction == "sum":
             return 1.0
-        return float(scale_to(self.catalog.row_weight, np.float64(self.pair_weight)))
+        return float(scale_to(catalog.row_weight, np.float64(self.pair_weight)))
 
 
 def prepare(
@@ -102,103 +97,60 @@ def prepare(
         raise PairrankError(
             f"y has {y.shape[1]} columns, but preferences follow from one: give one column"
         )
-    if isinstance(graph, OrderGraph) and catalog.labels is not None and catalog.labels.size:
+    if isinstance(graph, OrderGraph):
         Levels.build(catalog.labels, graph=graph)  # warns once of labels that no block has
-    share = catalog.row_weight / max(1, catalog.n_queries)
-    n_weights = 2 if catalog.has_roles else int(catalog.has_weight)
-    plan = LayoutPlan(graph, reduction, share, catalog.crossing, n_weights, compacts)
-    crossing: tuple[MomentQuery, ...] = ()
-    n_pairs = n_ties = 0
-    pair_weight = layout_weight = 0.0
-    if catalog.n_crossing:
-        groups = _few_groups(passes, catalog, loss, plan)
+    plan, crossing = LayoutPlan(graph, reduction, catalog.crossing, compacts), None
+    n_pairs, n_ties, weights = 0, 0, []
+    if catalog.crossing.size:
+        n_levels = catalog.labels.size if catalog.sample.rows.qid is None else 0
+        require_moments(loss, n_levels, 0, catalog)
+        parts = passes.prepare(count_crossing, plan)
+        groups = merge_groups(parts)
+        n_levels = int(np.bincount(groups.query).max(initial=0))
+        require_moments(loss, n_levels, sum(part.query.size for part in parts), catalog)
         plan, n_ties = replace(plan, groups=groups), groups.n_ties
         levels, n_pairs = crossing_levels(groups, graph)
-        if levels is not None:
-            pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
-            layout_weight, crossing = levels.total_weight, moment_queries(levels)
+        if levels is not None and n_pairs:
+            crossing = CrossingQueries.of_levels(scaled_by(levels, reduction))
+            weights.append(crossing.weight)
     reports = passes.prepare(lay_out, plan)
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
-        known = np.arange(2) if catalog.labels is None else catalog.labels
-        raise no_pairs(catalog.n_kept, catalog.n_queries, known, catalog.has_roles)
+        found = catalog.n_kept, catalog.queries.size, catalog.labels
+        raise no_pairs(*found, catalog.has_roles)
     return Prepared(
         catalog=catalog,
-        graph=graph,
-        reduction=reduction,
+        plan=plan,
         n_pairs=n_pairs,
         n_ties=n_ties + sum(report.n_ties for report in reports),
-        pair_weight=math.fsum([pair_weight, *(report.pair_weight for report in reports)]),
-        layout_weight=math.fsum([layout_weight, *(report.layout_weight for report in reports)]),
+        pair_weight=math.fsum([*weights, *(report.weight for report in reports)]),
         crossing=crossing,
     )
 
 
-def _few_groups(
-    passes: Passes, catalog: Catalog, loss: PairLoss, plan: LayoutPlan
-) -> CrossingGroups:
-    """Return the rows of crossing queries by query and label, where these have moments."""
-    is_unbounded = not catalog.has_qid and catalog.labels is None
-    require_moments(loss, MOST_LABELS if is_unbounded else 0, catalog)
-    parts = passes.prepare(count_crossing, plan)
-    groups = merge_groups(parts)
-    n_codes = np.bincount(groups.query)
-    require_moments(loss, int(n_codes.max(initial=0)), catalog)
-    queries = [part.query for part in parts]
-    require_few_tables(queries, n_codes, max(1, plan.n_weights), catalog)
-    return groups
-
-
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:
     """Return no state, and a block's crossing rows by query and label."""
-    rows = split_rows(block, plan.crossing)
     assert block.y is not None
-    weight = crossing_weights(block, rows.places, plan.n_weights)
-    return None, group_rows(rows.query, block.y[rows.places], weight)
+    rows = split_rows(block, plan.crossing)[1]
+    return None, group_rows(rows.query_of, block.y[rows.places], rows.weight)
 
 
 def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
     """Return a block's layout and its report."""
     assert block.y is not None
-    rows = split_rows(block, plan.crossing)
-    whole, report = _whole_levels(block, rows.of_whole, plan)
-    query, start = rows.starts
-    code = np.zeros(rows.places.size, dtype=np.int32)
+    of_whole, rows = split_rows(block, plan.crossing)
     if plan.groups is not None:
-        first = np.searchsorted(plan.groups.query, rows.query)
-        code = (plan.groups.numbers(rows.query, block.y[rows.places]) - first).astype(np.int32)
-    layout = BlockLayout(
-        n_rows=int(block.y.size),
-        whole=whole,
-        rows=rows.places,
-        query=query,
-        start=start,
-        code=code,
-        label=np.empty(0),
-        weight=crossing_weights(block, rows.places, plan.n_weights),
-    )
-    return layout, report
+        code = plan.groups.numbers(rows.query_of, block.y[rows.places])
+        rows = rows._replace(code=code.astype(np.int32))
+    whole, report = _whole_levels(block, of_whole, plan)
+    return BlockLayout(whole, rows), report
 
 
-class SplitRows(NamedTuple):
-    """The rows of a block by their query: whole or crossing."""
+def split_rows(block: RowBlock, crossing: NDArray[Any]) -> tuple[NDArray[np.bool_], CrossingRows]:
+    """Return which kept rows of a block belong to whole queries, and its rows of crossing ones.
 
-    of_whole: NDArray[np.bool_]
-    """Kept rows of whole queries."""
-    places: NDArray[np.int32]
-    """Kept rows of crossing queries, query by query."""
-    query: NDArray[np.int32]
-    """The number of each such row's query among the crossing queries, ascending."""
-
-    @property
-    def starts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The numbers of the queries, and where each begins in `places`, and the end."""
-        first = np.flatnonzero(np.diff(self.query, prepend=-1))
-        return self.query[first], np.append(first, self.query.size)
-
-
-def split_rows(block: RowBlock, crossing: NDArray[Any]) -> SplitRows:
-    """Return which kept rows of a block belong to whole queries, and which to crossing ones."""
+    The latter are of one class and have no labels.
+    """
     kept = kept_rows(block)
     if block.qid is None:
         crosses, query = np.full(kept.size, crossing.size > 0), np.zeros(kept.size, dtype=np.int32)
@@ -207,20 +159,21 @@ def split_rows(block: RowBlock, crossing: NDArray[Any]) -> SplitRows:
         among, numbers = query_numbers(queries, crossing)
         crosses, query = among[query_of], numbers[query_of]
     places = np.flatnonzero(kept & crosses).astype(np.int32)
+    places = places[np.argsort(query[places], kind="stable")]
     query = query[places]
-    if (query[1:] < query[:-1]).any():
-        order = np.argsort(query, kind="stable")
-        places, query = places[order], query[order]
-    return SplitRows(kept & ~crosses, places, query)
-
-
-def crossing_weights(block: RowBlock, places: NDArray[np.int32], n_weights: int) -> FloatArray:
-    """Return the weights of some rows, (n_weights, n_places)."""
-    if n_weights == 0:
-        return np.empty((0, places.size))
+    first = np.flatnonzero(np.diff(query, prepend=-1))
     sample, roles = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)
     sides = (sample,) if roles is None else (roles.winner, roles.loser)
-    return np.array([np.asarray(side, dtype=np.float64)[places] for side in sides])
+    weight = [np.asarray(side, dtype=np.float64)[places] for side in sides if side is not None]
+    rows = CrossingRows(
+        places=places,
+        query=query[first],
+        start=np.append(first, query.size),
+        weight=np.reshape(weight, (len(weight), places.size)),
+        code=np.zeros(places.size, dtype=np.int32),
+        label=np.empty(0),
+    )
+    return kept & ~crosses, rows
 
 
 def _whole_levels(
@@ -230,23 +183,20 @@ def _whole_levels(
     assert block.y is not None
     if not of_whole.any():
         return None, Report()
-    graph = present_graph(plan.graph, block.y[of_whole])
-    if graph is None:
-        query_of = np.zeros(block.y.size, np.int32)
-        if block.qid is not None:
-            query_of = query_codes(block.qid)[1]
-        unweighted = np.empty((0, int(np.count_nonzero(of_whole))))
-        return None, Report(group_rows(query_of[of_whole], block.y[of_whole], unweighted).n_ties)
-    levels = _levels(block, graph, weight_of_whole(block, of_whole))
-    sizes = np.diff(levels.group_start)
-    n_ties = int((sizes * (sizes - 1) // 2).sum())
-    if not levels.n_pairs:
+    query_of = np.zeros(block.y.size, np.int32)
+    if block.qid is not None:
+        query_of = query_codes(block.qid)[1]
+    query_of, labels = query_of[of_whole], block.y[of_whole]
+    n_ties = group_rows(query_of, labels, np.empty((0, labels.size))).n_ties
+    graph = present_graph(plan.graph, labels)
+    levels = None if graph is None else _levels(block, graph, weight_of_whole(block, of_whole))
+    if levels is None or not levels.n_pairs:
         return None, Report(n_ties)
     if block.sample_weight is None:
         levels = replace(levels, weight=None)
-    scaled = scaled_by(levels, plan.reduction, plan.query_share)
+    scaled = scaled_by(levels, plan.reduction)
     preferences = scaled.compact() if plan.compacts else scaled
-    return preferences, Report(n_ties, levels.n_pairs, levels.pair_weight, scaled.total_weight)
+    return preferences, Report(n_ties, levels.n_pairs, scaled.total_weight)
 
 
 def weight_of_whole(block: RowBlock, of_whole: NDArray[np.bool_]) -> FloatArray | None:
@@ -279,7 +229,7 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
     sample = prepared.catalog.sample
     rows = sample.rows
     assert rows.y is not None
-    graph = present_graph(prepared.graph, rows.y) if sample.n_rows else None
+    graph = present_graph(prepared.plan.graph, rows.y) if sample.n_rows else None
     if graph is None:
         return None
     alone = drawn_alone(sample)
@@ -292,8 +242,8 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
         return None
     first = levels.row_of[levels.query_start[:-1]]
     scale = np.where(alone[first], 1.0, 1.0 / sample.rate[first])
-    if prepared.reduction == "query":
+    if prepared.plan.reduction == "query":
         paired = levels.query_pair_weight
         scale = np.divide(scale, paired, out=np.zeros(paired.size), where=paired > 0)
     total = float(np.sum(scale * levels.query_pair_weight))
-    return replace(levels, pair_scale=scale * (prepared.layout_weight / total))
+    return replace(levels, pair_scale=scale * (prepared.pair_weight / total))

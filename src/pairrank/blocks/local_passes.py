@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import copy
 import itertools
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -13,7 +14,7 @@ from scipy import sparse
 from pairrank import threads
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checks, digest_of
-from pairrank.blocks.cutting import KeptRows, cut_again, cut_at_queries
+from pairrank.blocks.cutting import cut_again, cut_at_queries, kept_of
 from pairrank.blocks.sources import Source
 from pairrank.exceptions import NoPairsError, PairrankError
 
@@ -50,14 +51,6 @@ class Reading(NamedTuple):
 ReadingHook = Callable[[Reading], object]
 
 
-class _Seen(NamedTuple):
-    """What the first pass has found of a block of the source."""
-
-    number: int
-    n_rows: int
-    digest: int
-
-
 class LocalPasses:
     """Passes over the blocks of a source, in order; `Passes` on one machine.
 
@@ -79,29 +72,32 @@ class LocalPasses:
         self.checks = Checks(source, scaler=scaler)
         self.memory_limit, self.report, self.n_passes = memory_limit, report, 0
         self._row_bytes = STATE_BYTES if beside is None else HELD_BYTES
-        self._states: list[Any] = []
-        self._clear()
-        self._count(source.n_rows or 0, 0)
         self._together: list[LocalPasses] = [] if beside is None else beside._together
         self._together.append(self)
-        self._check_memory()
+        self._forget()
+        self._planned_rows = source.n_rows or 0
+        self._fit_memory()
 
-    def _clear(self) -> None:
-        """Forget all blocks."""
-        self._kept: list[KeptRows] = []
-        self._seen: list[_Seen] = []
+    def _forget(self) -> None:
+        self._rows: list[RowBlock] = []
+        """What each block has besides X."""
+        self._sizes: list[int] = []
+        self._seen: list[tuple[int, int, int]] = []
+        """The number, the rows and the digest of each block of the source."""
         self._cached: list[Any] = []
-        self._caches, self.cached_bytes, self._largest_block = True, 0, 0
+        self._states: list[Any] = []
+        self._caches = True
+        self._largest_block = self._planned_rows = self._kept_bytes = 0
 
     @property
     def n_blocks(self) -> int:
         """The number of blocks with rows, after the first pass."""
-        return len(self._kept)
+        return len(self._sizes)
 
     @property
     def n_rows(self) -> int:
         """The number of rows, after the first pass."""
-        return sum(kept.n_rows for kept in self._kept)
+        return sum(self._sizes)
 
     @property
     def n_features(self) -> int:
@@ -115,18 +111,11 @@ class LocalPasses:
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
-        self._clear()
-        n_rows = n_bytes = 0
+        self._forget()
         found = []
         with self._pass(cut_at_queries(self._first())) as blocks:
             for index, rows in enumerate(blocks):
-                kept = KeptRows(rows)
-                self._kept.append(kept)
-                self._cache(rows.X)
-                n_rows += kept.n_rows
-                n_bytes += kept.nbytes
-                self._count(n_rows, n_bytes)
-                self._check_memory()
+                self._keep(rows)
                 with threads.blas_for(rows.X):
                     found.append(task(index, rows, shared))
                 del rows
@@ -142,7 +131,7 @@ class LocalPasses:
         Threads share the blocks.
         """
         results = threads.run(
-            lambda index: task(index, self._kept[index].rows(), shared), range(self.n_blocks)
+            lambda index: task(index, self._rows[index], shared), range(self.n_blocks)
         )
         self._states = [state for state, _ in results]
         return [report for _, report in results]
@@ -176,8 +165,7 @@ class LocalPasses:
         """Yield the blocks of the source in the first pass, and keep what later passes compare."""
         with contextlib.closing(self.checks.read()) as blocks:
             for number, rows in blocks:
-                self._seen.append(_Seen(number, rows.X.shape[0], digest_of(rows.X)))
-                self._refuse_reused_memory(rows.X)
+                self._seen.append((number, rows.X.shape[0], digest_of(rows.X)))
                 yield rows
                 del rows
 
@@ -190,12 +178,11 @@ class LocalPasses:
         """
         for X in self._cached:
             yield RowBlock(X)
-        sizes = [kept.n_rows for kept in self._kept]
-        first, left = sum(sizes[: len(self._cached)]), sizes[len(self._cached) :]
+        first, left = sum(self._sizes[: len(self._cached)]), self._sizes[len(self._cached) :]
         if left:
-            ends = list(itertools.accumulate(seen.n_rows for seen in self._seen))
+            ends = list(itertools.accumulate(n_rows for _, n_rows, _ in self._seen))
             start = bisect.bisect_right(ends, first)
-            skipped = first - ends[start] + self._seen[start].n_rows
+            skipped = first - ends[start] + self._seen[start][1]
             with contextlib.closing(self._verified(start)) as read:
                 for X in cut_again(read, left, skipped):
                     yield RowBlock(X)
@@ -204,17 +191,17 @@ class LocalPasses:
     def _verified(self, start: int) -> Generator[Any, None, None]:
         """Yield X of the source's blocks; raise a PairrankError at one that has changed."""
         seen = iter(self._seen[start:])
-        first = self._seen[start].number
+        first = self._seen[start][0]
         with contextlib.closing(self.checks.read(first, labelled=False)) as blocks:
             for number, rows in blocks:
-                known, X = next(seen, None), rows.X
-                if known != (number, X.shape[0], digest_of(X)):
+                X = rows.X
+                if next(seen, None) != (number, X.shape[0], digest_of(X)):
                     raise self._changed(number)
                 del rows
                 yield X
                 del X
         if (missing := next(seen, None)) is not None:
-            raise self._changed(missing.number)
+            raise self._changed(missing[0])
 
     def _changed(self, number: int) -> PairrankError:
         return PairrankError(
@@ -222,56 +209,42 @@ class LocalPasses:
             "must stay the same during a fit (no new shuffle or augmentation in each pass)"
         )
 
-    def _refuse_reused_memory(self, X: Any) -> None:
-        """Raise a PairrankError if a block has overwritten the one before, which stays in memory.
-
-        Cached blocks are not compared with their digests in later passes.
-        """
-        if not self._caches or not self._cached:
-            return
-        is_other = self._seen[-1].digest != self._seen[-2].digest
-        if is_other and _place_of(self._cached[-1]) == _place_of(X):
-            raise PairrankError(
-                f"block {self._seen[-1].number} of {self.checks.source.name} has overwritten the "
-                "block before: give each block an array of its own, such as a copy"
-            )
+    def _keep(self, rows: RowBlock) -> None:
+        """Keep what a block has besides X, and a copy of X while there is room."""
+        self._rows.append(kept_of(rows))
+        self._kept_bytes += sum(part.nbytes for part in self._rows[-1] if part is not None)
+        self._sizes.append(rows.X.shape[0])
+        self._planned_rows = max(self._planned_rows, self.n_rows)
+        self._largest_block = max(self._largest_block, bytes_of(rows.X))
+        self._cache(rows.X)
+        self._fit_memory()
 
     def _cache(self, X: Any) -> None:
-        size = bytes_of(X)
-        self._largest_block = max(self._largest_block, size)
         if self._caches:
-            self._cached.append(X)
-            self.cached_bytes += size
+            self._cached.append(copy.deepcopy(X))
 
-    def _count(self, n_rows: int, n_bytes: int) -> None:
-        """Set the memory of rows that have so many bytes of labels and the like."""
-        self._planned_rows, self._state_bytes = n_rows, n_bytes + self._row_bytes * n_rows
-
-    def _check_memory(self) -> None:
+    def _fit_memory(self) -> None:
         """Raise a PairrankError where rows need more than the limit; drop cached blocks.
 
         Only one of the passes reads blocks at a time. The blocks of training rows stay first.
         """
         passes = self._together
-        limit = passes[0].memory_limit
-        in_flight = IN_FLIGHT * max(each._largest_block for each in passes)
-        state = sum(each._state_bytes for each in passes)
-        needed = INTERPRETER_BYTES + state + in_flight
+        limit, n_rows = passes[0].memory_limit, sum(each._planned_rows for each in passes)
+        needed = INTERPRETER_BYTES + sum(each._kept_bytes for each in passes)
+        needed += sum(each._row_bytes * each._planned_rows for each in passes)
+        needed += IN_FLIGHT * max(each._largest_block for each in passes)
         if needed > limit:
-            room = limit - INTERPRETER_BYTES
-            smaller = ", or take fewer rows per block (batch_rows)" * (in_flight > room / 2 > 0)
-            n_rows = sum(each._planned_rows for each in passes)
-            held = " (validation rows included)" * (len(passes) > 1)
             raise PairrankError(
-                f"memory_limit={limit:.3g} bytes is too small: {n_rows:,} rows{held} "
-                f"need {state / 1e6:,.0f} MB for labels, queries and layout, blocks in flight "
-                f"{in_flight / 1e6:,.0f} MB, Python and its libraries "
-                f"{INTERPRETER_BYTES / 1e6:,.0f} MB; raise it{smaller}"
+                f"memory_limit={limit:.3g} bytes is too small: {n_rows:,} rows (validation rows "
+                f"included) need {needed:.3g} bytes for labels, queries, layout, three blocks and "
+                f"Python itself ({INTERPRETER_BYTES:.0e}); raise it, or take fewer rows per block "
+                "(batch_rows)"
             )
+        needed += sum(bytes_of(X) for each in passes for X in each._cached)
         for each in reversed(passes):
-            while each._cached and needed + sum(one.cached_bytes for one in passes) > limit:
+            while each._cached and needed > limit:
                 each._caches = False
-                each.cached_bytes -= bytes_of(each._cached.pop())
+                needed -= bytes_of(each._cached.pop())
 
 
 def reported(
@@ -289,12 +262,6 @@ def reported(
         del rows
         if report is not None:
             report(Reading(number, count, n_rows, n_bytes, all_blocks))
-
-
-def _place_of(X: Any) -> tuple[Any, ...]:
-    """Return where in memory the entries of a matrix are, and how they lie there."""
-    entries = X.data if sparse.issparse(X) else X
-    return entries.ctypes.data, entries.shape, entries.strides
 
 
 def bytes_of(X: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,13 +12,8 @@ import numpy as np
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
 from pairrank.blocks._contracts import BlockLayout, Passes
 from pairrank.blocks.catalog import design_of
-from pairrank.blocks.crossing import (
-    CrossingSum,
-    Parts,
-    Totals,
-    crossing_sum,
-    merged_summaries,
-)
+from pairrank.blocks.crossing import CrossingSum, crossing_sum, merged, sharper_eps
+from pairrank.blocks.crossing_cells import MOST_SHARPNESS
 from pairrank.blocks.differences import (
     PreparedDifferences,
     prepare_differences,
@@ -32,8 +28,9 @@ from pairrank.preferences import Differences
 
 _PRECISION = 1e-12
 """The relative rounding error to expect of a value."""
-_SHARPER_CELLS = 2
-"""Sums by cells have narrower cells once, then none."""
+_MOVED = 1e-2
+"""A product with the Hessian moves scores by so much, which is a part of a margin; of differences
+by this part of the standard deviation of the residuals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +51,11 @@ class BlockProblem:
     target: int = 0
 
     def __post_init__(self) -> None:
-        if self.prepared.crossing and self.algorithm != "auto":
+        if self.prepared.crossing is not None and self.algorithm != "auto":
             raise PairrankError(
                 f'pair_sum="{self.algorithm}" sums queries that lie in one block each, but '
-                f'{len(self.prepared.crossing)} queries cross blocks: use pair_sum="auto", or keep '
-                "the rows of a query together"
+                f"{self.prepared.catalog.crossing.size} queries cross blocks: use "
+                'pair_sum="auto", or keep the rows of a query together'
             )
 
     @property
@@ -132,11 +129,9 @@ class BlockSums:
     def __init__(self, problem: BlockProblem) -> None:
         self.problem = problem
         self.n_features, self.precision = problem.n_features, _PRECISION
-        self.dtype = problem.prepared.catalog.dtype
+        self.dtype = problem.prepared.catalog.sample.rows.X.dtype
         self.factor = problem.factor * problem.prepared.scale
-        queries = problem.prepared.crossing
-        self.crossing = crossing_sum(problem.loss, queries, problem.eps) if queries else None
-        self._n_sharper, self._has_error, self._is_first = 0, False, True
+        self._sharpness, self._has_error, self._is_first = 0, False, True
         self._zero: Point | None = None
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
@@ -144,62 +139,73 @@ class BlockSums:
         if self._zero is not None and not w.any():
             return self._zero
         if not self._is_first or not w.any():
-            return self._totals(w, scores=scores)[0]
-        total, self._zero = self._totals(w, np.zeros_like(w), scores=scores)
-        return total
-
-    def _totals(self, *points: FloatArray, scores: FloatArray | None) -> list[Point]:
-        """Return the sums at some weights; `scores` are those of the first."""
-        problem, sums = self.problem, self.crossing
-        known = [self._sampled(w) for w in (points if scores is None else points[1:])]
-        known = known if scores is None else [scores, *known]
-        placed = tuple(sums.placed(own, self._centred(own)) for own in known) if sums else ()
-        how = problem.loss, problem.algorithm, problem.eps
-        asked = Asked(*how, self._n_sharper, problem.origin, placed, points)
-        found = summed(problem.passes, asked)
+            return self._points(w)[0]
         self._is_first = False
-        self._has_error |= any(each.totals.error or each.totals.gradient_error for each in found)
-        return [
-            self._total(
-                each, asked._replace(points=points[at : at + 1], crossing=placed[at : at + 1]), own
-            )
-            for at, (each, own) in enumerate(zip(found, known, strict=True))
-        ]
+        point, self._zero = self._points(w, np.zeros_like(w))
+        return point
+
+    def _points(self, *weights: FloatArray) -> list[Point]:
+        """Return the sums at some weights, from one evaluation."""
+        problem, sharpness = self.problem, self._sharpness
+        scores, queries = [self._sampled(w) for w in weights], problem.prepared.crossing
+        sums: list[CrossingSum | None] = [None] * len(weights)
+        if queries is not None:
+            sums = [
+                crossing_sum(problem.loss, queries, problem.eps, sharpness, self._residual(own))
+                for own in scores
+            ]
+        how = problem.loss, problem.algorithm, problem.eps, sharpness, problem.origin
+        found = summed(problem.passes, Asked(*how, tuple(zip(weights, sums, strict=True))))
+        self._has_error |= any(each.totals[1:3].any() for each in found)
+        points = []
+        for each, w, own, crossing in zip(found, weights, scores, sums, strict=True):
+            asked = Asked(*how, ((w, crossing),))
+            points.append(self._point(each, asked, own))
+        return points
 
     def _sampled(self, w: FloatArray) -> FloatArray:
         """Return the scores of the sampled rows."""
         sample = self.problem.sample
         return np.empty(0) if sample is None else sample.design.scores(w)
 
-    def _centred(self, scores: FloatArray) -> FloatArray:
+    def _residual(self, scores: FloatArray) -> FloatArray:
         """Return scores of the sampled rows, of differences less labels and centred by query."""
         sample = self.problem.sample
         if sample is not None and isinstance(sample.preferences, Differences):
             return sample.preferences.centred(scores - sample.preferences.target)
         return scores
 
-    def _total(self, found: Summed, asked: Asked, scores: FloatArray) -> Point:
-        """Return the sums at the only point of `asked`."""
-        problem, factor, totals = self.problem, self.factor, found.totals
+    def _point(self, found: Summed, asked: Asked, scores: FloatArray) -> Point:
+        """Return the sums at the only weights of `asked`."""
+        problem, factor = self.problem, self.factor
+        value, error, gradient_error, square = found.totals.tolist()
 
-        def hessian() -> BlockHessian:
-            curvature = tuple(each.curvature(found.summary) for each in asked.crossing)
-            own = asked._replace(crossing=curvature)
-            return BlockHessian(problem.passes, own, factor, problem.penalty)
+        def product(v: FloatArray) -> FloatArray:
+            (w, crossing), size = asked.points[0], _spread(self._sampled(v))
+            step = self._step(scores) / size if size > 0.0 else 1.0 / np.linalg.norm(v)
+            (moved,) = summed(problem.passes, asked._replace(points=((w + step * v, crossing),)))
+            change = moved.gradient - found.gradient
+            return np.asarray(problem.penalty * v + (factor / step) * change)
 
         with np.errstate(over="ignore", invalid="ignore"):
             return Point(
-                value=np.inf if np.isnan(totals.value) else factor * totals.value,
+                value=np.inf if np.isnan(value) else factor * value,
                 gradient=factor * found.gradient,
                 scores=scores,
-                hessian=hessian,
+                hessian=lambda: ByDifferences(product),
                 preconditioner=lambda: problem.uneven_diagonal,
-                rounding=lambda: problem.prepared.catalog.rounding,
-                score_norm=factor * float(np.sqrt(totals.square)),
-                value_error=factor * totals.error,
-                gradient_error=totals.gradient_error
-                and 0.5 * factor * totals.gradient_error * self._absolute_share,
+                rounding=lambda: self.about_rounding,
+                score_norm=factor * float(np.sqrt(square)),
+                value_error=factor * error,
+                gradient_error=gradient_error
+                and 0.5 * factor * gradient_error * self._absolute_share,
             )
+
+    def _step(self, scores: FloatArray) -> float:
+        """Return how far scores are moved for a product with the Hessian."""
+        if not isinstance(self.problem.prepared, PreparedDifferences):
+            return _MOVED
+        return _MOVED * _spread(self._residual(scores)) or _MOVED
 
     @property
     def about_rounding(self) -> FloatArray:
@@ -208,20 +214,13 @@ class BlockSums:
 
     def sharpen(self) -> bool:
         """Let the sums of all blocks take a smaller error; False where they are least."""
-        is_sharper = self.crossing is not None and self.crossing.sharpen()
-        if self._has_error and self._n_sharper < self._most_sharper:
-            self._n_sharper += 1
-            is_sharper = True
-        if is_sharper:
-            self._zero, self._has_error = None, False
-        return is_sharper
-
-    @functools.cached_property
-    def _most_sharper(self) -> int:
-        """The number of times that the sums of whole queries can be made sharper."""
-        if not isinstance(self.problem.loss.family, Sigmoidal):
-            return _SHARPER_CELLS
-        return max(0, int(np.ceil(np.log(self.problem.eps / LEAST_EPS) / np.log(100.0))))
+        most, problem = MOST_SHARPNESS, self.problem
+        if isinstance(problem.loss.family, Sigmoidal):
+            most = int(np.ceil(np.log(problem.eps / LEAST_EPS) / np.log(100.0)))
+        if not self._has_error or self._sharpness >= most:
+            return False
+        self._sharpness, self._zero, self._has_error = self._sharpness + 1, None, False
+        return True
 
     @functools.cached_property
     def _absolute_share(self) -> float:
@@ -232,9 +231,25 @@ class BlockSums:
         sample = self.problem.sample
         if sample is not None:
             return sample.absolute_share
-        return float(np.linalg.norm(self.problem.prepared.catalog.rounding)) / float(
-            np.finfo(np.float64).eps
-        )
+        return float(np.linalg.norm(self.about_rounding)) / float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ByDifferences:
+    """A Hessian whose product with a vector is the change of the gradient along it.
+
+    A product costs an evaluation. It is precise to about a hundredth: pairs within a hundredth of
+    a margin may be counted in or not. That of squares is exact.
+    """
+
+    matvec: Callable[[FloatArray], FloatArray]
+
+
+def _spread(scores: FloatArray) -> float:
+    """Return the standard deviation of some scores; 0 where it is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(scores.std()) if scores.size else 0.0
+    return found if np.isfinite(found) else 0.0
 
 
 class Asked(NamedTuple):
@@ -243,47 +258,45 @@ class Asked(NamedTuple):
     loss: PairLoss
     algorithm: str
     eps: float
-    n_sharper: int
+    sharpness: int
     origin: FloatArray | None
-    crossing: tuple[CrossingSum, ...]
-    """The sum over crossing queries by point; empty where there are none."""
-    points: tuple[FloatArray, ...]
-    direction: FloatArray | None = None
-    """What the Hessian is multiplied by, where gradients are not asked for."""
+    points: tuple[Any, ...]
+    """Weights and the sum over crossing queries, None where there are none; of a second pass also
+    what gives each row its gradient."""
 
 
 class Summed(NamedTuple):
     """The pair sum of some blocks at a point."""
 
-    totals: Totals
+    totals: FloatArray
+    """The value, a bound on its error, one on the sum over rows of the errors of the gradients, and
+    the squared norm of the gradient by the scores."""
     gradient: FloatArray
-    """The gradient by the weights, or the product."""
-    summary: Parts
+    """The gradient by the weights."""
+    summary: Any = None
     """Of crossing queries, which are in the summary only."""
 
     def plus(self, other: Summed) -> Summed:
         """Return the sums of both sets of blocks; may write into this summary."""
         with np.errstate(over="ignore", invalid="ignore"):
-            totals = Totals(*map(sum, zip(self.totals, other.totals, strict=True)))
-            gradient = self.gradient + other.gradient
-        return Summed(totals, gradient, merged_summaries(self.summary, other.summary))
+            totals, gradient = self.totals + other.totals, self.gradient + other.gradient
+        return Summed(totals, gradient, merged(self.summary, other.summary))
 
 
 def summed(passes: Passes, asked: Asked) -> list[Summed]:
-    """Return the sums of all blocks by point, with the summaries of crossing queries.
-
-    One pass; a second one where queries cross blocks.
-    """
+    """Return the sums of all blocks by point: one pass, or two where queries cross blocks."""
     sums = passes.reduce(evaluate_block, asked, merge_sums)
-    if not asked.crossing:
+    if asked.points[0][1] is None:
         return sums
-    tables = [
-        crossing.finish(each.summary) for crossing, each in zip(asked.crossing, sums, strict=True)
-    ]
-    parts = passes.reduce(evaluate_crossing, (asked, tables), merge_sums)
+    points, totals = [], []
+    for (w, crossing), each in zip(asked.points, sums, strict=True):
+        own, table = crossing.finish(each.summary)
+        points.append((w, crossing, table))
+        totals.append(np.append(own, 0.0))
+    second = passes.reduce(evaluate_crossing, asked._replace(points=tuple(points)), merge_sums)
     return [
-        each.plus(part._replace(totals=table.totals._replace(square=part.totals.square)))
-        for each, part, table in zip(sums, parts, tables, strict=True)
+        Summed(each.totals + own, each.gradient).plus(more)
+        for each, own, more in zip(sums, totals, second, strict=True)
     ]
 
 
@@ -291,10 +304,9 @@ def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
     """Return the sum over a block's whole queries, as sharp as asked for; None without a pair."""
     if layout.whole is None:
         return None
-    sigmoidal = isinstance(asked.loss.family, Sigmoidal)
-    eps = max(asked.eps * 0.01**asked.n_sharper, min(asked.eps, LEAST_EPS))
+    eps = sharper_eps(asked.eps, asked.sharpness)
     bound = bind(asked.loss, layout.whole, pair_sum=asked.algorithm, eps=eps)
-    for _ in range(0 if sigmoidal else asked.n_sharper):
+    for _ in range(0 if isinstance(asked.loss.family, Sigmoidal) else asked.sharpness):
         bound.sharpen()
     return bound
 
@@ -302,36 +314,30 @@ def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
 def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> list[Summed]:
     """Return the sums of whole queries, and the summary of crossing ones, by point."""
     design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
-    values = None if asked.direction is None else design.scores(asked.direction)
     result = []
-    for at, w in enumerate(asked.points):
-        scores, totals, gradient = design.scores(w), Totals(), np.zeros(design.n_features)
-        summary = asked.crossing[at].summary(scores, layout, values) if asked.crossing else {}
+    for w, crossing in asked.points:
+        scores, totals, gradient = design.scores(w), np.zeros(4), np.zeros(design.n_features)
         if bound is not None:
             found = bound.at(scores)
-            by_row = found.gradient if values is None else found.curvature().matvec(values)
-            gradient = design.transposed(by_row)
-            if values is None:
-                totals = Totals(found.value, found.error, found.gradient_error, _square(by_row))
+            square = _square(found.gradient)
+            totals = np.array([found.value, found.error, found.gradient_error, square])
+            gradient = design.transposed(found.gradient)
+        summary = None
+        if crossing is not None and layout.crossing.places.size:
+            summary = crossing.summary(layout.crossing.at(scores))
         result.append(Summed(totals, gradient, summary))
     return result
 
 
-def evaluate_crossing(
-    index: int, X: Any, layout: BlockLayout, given: tuple[Asked, list[CrossingSum]]
-) -> list[Summed]:
-    """Return the gradient of crossing rows by the weights, or their product, by point."""
-    asked, tables = given
-    none = Summed(Totals(), np.zeros(X.shape[1]), {})
-    if not layout.rows.size:
-        return [none] * len(tables)
+def evaluate_crossing(index: int, X: Any, layout: BlockLayout, asked: Asked) -> list[Summed]:
+    """Return the gradient of crossing rows by the weights, by point: the second pass."""
     design, result = design_of(X, asked.origin), []
-    values = None if asked.direction is None else design.scores(asked.direction)
-    for w, table in zip(asked.points, tables, strict=True):
-        by_row = np.zeros(layout.n_rows)
-        by_row[layout.rows] = table.entries(design.scores(w), layout, values)
-        totals = Totals(square=_square(by_row))
-        result.append(Summed(totals, design.transposed(by_row), {}))
+    for w, crossing, table in asked.points:
+        by_row, rows = np.zeros(design.n_rows), layout.crossing
+        if rows.places.size:
+            by_row[rows.places] = crossing.entries(rows.at(design.scores(w)), table)
+        totals = np.array([0.0, 0.0, 0.0, _square(by_row)])
+        result.append(Summed(totals, design.transposed(by_row)))
     return result
 
 
@@ -343,21 +349,3 @@ def _square(values: FloatArray) -> float:
 def merge_sums(first: list[Summed], second: list[Summed]) -> list[Summed]:
     """Return the sums of two sets of blocks together; may write into the first."""
     return [one.plus(other) for one, other in zip(first, second, strict=True)]
-
-
-@dataclass(frozen=True, eq=False)
-class BlockHessian:
-    """penalty I + factor X' H X over all blocks at the point asked for, by passes.
-
-    The crossing sums asked for are those of the curvature.
-    """
-
-    passes: Passes
-    asked: Asked
-    factor: float
-    penalty: float
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`; costs as `summed`."""
-        (found,) = summed(self.passes, self.asked._replace(direction=v))
-        return np.asarray(self.penalty * v + self.factor * found.gradient)

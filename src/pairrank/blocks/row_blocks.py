@@ -41,8 +41,7 @@ class RowBlocks:
     factory : callable
         A function that returns a new iterator of blocks at each call, such as a generator function.
         A block is a tuple (X, y, qid, sample_weight, winner_weight, loser_weight), the last ones
-        may be left out or None. X is dense, CSR or a frame. Blocks must be the same in each call,
-        and must not reuse the memory of the block before.
+        may be left out or None. X is dense, CSR or a frame. Blocks must be the same in each call.
     n_features : int, optional
         The number of features; None: as many as the first block has. CSR blocks may have fewer.
     feature_names : sequence of str, optional
@@ -62,8 +61,8 @@ class RowBlocks:
     A fit cuts blocks where queries begin, so that a query crosses blocks only if its rows are not
     together, or more than a block has; see the guide for what that costs and which losses it takes.
 
-    Memory holds two blocks, about 12 bytes per row for the layout of queries and labels, and labels
-    and weights in the narrowest type that holds them.
+    Memory holds three blocks, about 12 bytes per row for the layout of queries and labels, labels
+    and queries in the narrowest type that holds them, and 8 bytes for each weight of a row.
 
     Examples
     --------
@@ -330,11 +329,6 @@ class RowBlocks:
         if not parts:
             raise PairrankError(f"{self._source.name} has no rows: there is nothing to score")
         return np.concatenate(parts), stacked(beside)
-
-
-def is_blocks(X: Any) -> bool:
-    """Whether X is a RowBlocks."""
-    return isinstance(X, RowBlocks)
 
 
 def refuse_given(**given: Any) -> None:

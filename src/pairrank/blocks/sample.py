@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.cutting import rows_at, stacked
 from pairrank.preferences._codes import level_codes, query_codes
 
+SAMPLE_ENTRIES = 1 << 23
+"""The most entries of a sample's X."""
 _SPARE = 2.0
 """A block draws this many times an even share if it does not know its part of all rows."""
 _PARTS_OF_SAMPLE = 100
@@ -22,6 +25,17 @@ _LEAST_SHARE = 4
 """Of a rare label at least the even share of a label, divided by this, is drawn."""
 _ROWS_PER_LABEL = 8
 """Labels are drawn alike where the sample has fewer rows per label."""
+
+
+class Request(NamedTuple):
+    """What the first pass is asked for; `n_blocks` and `n_rows` are 0 where they are unknown."""
+
+    n_blocks: int
+    n_rows: int
+    sample_rows: int
+    seed: int
+    graph: Any
+    """Labels that an OrderGraph may name are all collected."""
 
 
 class DrawnRows(NamedTuple):
@@ -67,37 +81,39 @@ def draw_rows(
     kept: NDArray[np.bool_],
     query_of: NDArray[np.int32],
     queries: NDArray[Any],
-    *,
-    n_rows: int,
-    n_blocks: int,
-    of_rows: int,
-    seed: int,
+    request: Request,
 ) -> DrawnRows:
-    """Draw a block's share of a sample of about `n_rows` rows.
+    """Draw a block's share of the sample that is asked for.
 
-    `of_rows` is the number of rows of all blocks, or 0 where it is unknown. A block whose rows are
-    all kept draws its part of the sample by it; any other block draws `_SPARE` times an even share.
-    `n_blocks` is the number of blocks, or 0 where it is unknown: a block draws then as if it were
-    the last one, so that all draw `n_rows` times the logarithm of their number.
-    `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
-    its identifier, so that blocks agree on it. Of a large query rows are drawn, more of rare labels
-    (as many labels as rows are drawn alike). O(rows), O(m log m) for real labels.
+    A block whose rows are all kept draws its part of the sample by the number of all rows, if that
+    is known; any other block draws `_SPARE` times an even share. If the number of blocks is
+    unknown, a block draws as if it were the last one, so that all draw the sample's rows times the
+    logarithm of their number. `query_of` numbers the query of each row among `queries`. A small
+    query is drawn by a hash of its identifier, so that blocks agree on it. Of a large query rows
+    are drawn, more of rare labels (as many labels as rows are drawn alike). O(rows), O(m log m) for
+    real labels.
     """
-    rate = min(1.0, n_rows / max(1, of_rows))
-    if not (of_rows and kept.all()):
-        wanted = _SPARE * n_rows / (n_blocks or index + 1)
+    n_rows = max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width_of(block.X)))))
+    rate = min(1.0, n_rows / max(1, request.n_rows))
+    if not (request.n_rows and kept.all()):
+        wanted = _SPARE * n_rows / (request.n_blocks or index + 1)
         rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
     sizes = np.bincount(query_of[kept], minlength=queries.size)
     thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
-    number, rates = hashed(queries, seed)[query_of], np.full(kept.size, rate)
+    number, rates = hashed(queries, request.seed)[query_of], np.full(kept.size, rate)
     if thinned.any():
         assert block.y is not None
         labels, code = level_codes((block.y if block.y.ndim == 1 else block.y[:, 0])[thinned])
-        number[thinned] = np.random.default_rng([seed, index]).random(code.size)
+        number[thinned] = np.random.default_rng([request.seed, index]).random(code.size)
         rates[thinned] = _rates_by_label(np.bincount(code, minlength=labels.size), rate)[code]
     places = np.flatnonzero(kept & (number < rates))
     rows = rows_at(block, places)
     return DrawnRows(rows, number[places], rates[places], thinned[places], rate, n_rows)
+
+
+def width_of(X: Any) -> float:
+    """Return the entries of X per row."""
+    return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(X.shape[1])
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:

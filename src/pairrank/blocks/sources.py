@@ -65,22 +65,18 @@ class FactorySource:
         self.n_features, self.feature_names = n_features, feature_names
         self.n_rows = None
         self._factory = factory
-        self._last: Any = None
+        self._last: Any = self
 
     def read(self, start: int, *, labelled: bool) -> Generator[Any, None, None]:
         """Yield the blocks of a new iterator."""
         made = self._factory()
-        if not hasattr(made, "__iter__"):
+        if not hasattr(made, "__iter__") or made is self._last:
+            what = "the same iterator twice" if made is self._last else type(made).__name__
             raise InputTypeError(
-                f"{self.name} has returned {type(made).__name__}: it must return an iterator of "
-                "blocks, as a generator function does"
+                f"{self.name} has returned {what}: it must return a new iterator of blocks at each "
+                "call, as a generator function does"
             )
         blocks = iter(made)
-        if blocks is self._last:
-            raise PairrankError(
-                f"{self.name} has returned the same iterator twice, which ends: it must make a "
-                "new one at each call, such as a generator function does"
-            )
         self._last = blocks
         try:
             for number, block in enumerate(blocks):

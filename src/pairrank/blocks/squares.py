@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks._contracts import CrossingRows, Finished, Passes
+from pairrank.blocks._contracts import BlockLayout, CrossingRows, Passes
 from pairrank.blocks.catalog import Catalog, design_of
 from pairrank.exceptions import PairrankError
 from pairrank.objective import centred_sums
@@ -55,64 +55,46 @@ class SquareSums(NamedTuple):
             return SquareSums(products, query, total, mean[0] + share[:, None] * apart)
 
 
-def sums_by_query(
-    X: Any,
-    targets: FloatArray,
-    query: NDArray[np.int32],
-    start: NDArray[np.int64],
-    weight: FloatArray,
-) -> SquareSums:
-    """Return the sums of the columns [X, targets] of rows of positive weight, query by query.
+def sums_by_query(X: Any, targets: FloatArray, rows: CrossingRows) -> SquareSums:
+    """Return the sums of the columns [X, targets] of crossing rows, by query.
 
-    `query` and `start` are those of a `BlockLayout`, and `weight` its weights. Costs
-    O(n_rows n_columns^2).
+    Costs O(n_rows n_columns^2).
     """
-    width = X.shape[1] + targets.shape[1]
+    width, query, weight = X.shape[1] + targets.shape[1], rows.query, rows.weight
     if not query.size:
         return SquareSums(np.zeros((width, width)), query, np.empty(0), np.empty((0, width)))
     by_row = weight[0] if len(weight) else np.ones(len(targets))
-    total, query_of = np.add.reduceat(by_row, start[:-1]), None
+    total, query_of = np.add.reduceat(by_row, rows.start[:-1]), None
     if query.size > 1:
-        query_of = np.repeat(np.arange(query.size, dtype=np.int32), np.diff(start))
+        query_of = np.repeat(np.arange(query.size, dtype=np.int32), np.diff(rows.start))
     with np.errstate(over="ignore", invalid="ignore"):
         found = centred_sums(X, targets, Differences(targets[:, 0], query_of, by_row, total))
     return SquareSums(found.products, query, total, found.mean)
 
 
-class SquaredResiduals:
-    r"""The sum over all differences of crossing queries: `pairrank.pair_sums.centred_squares`.
+class CrossingSquares:
+    r"""A `CrossingSum` over all differences, as `pairrank.pair_sums.centred_squares`.
 
     A pair (i, j) of query q weighs w_i w_j/(2 n_q), so the sum is the squared norm of the centred
-    residual. A summary has three numbers per query. Exact. The Hessian, the same at all scores, is
-    twice the centring matrix of Airola et al. 2010, Eq. 4, with row weights: its products are the
-    gradients of the sum for labels of 0.
+    residual. A summary has three numbers per query. Exact.
     """
 
     def summary(self, rows: CrossingRows) -> SquareSums:
         """Return the sums over these rows; O(rows)."""
-        residual = rows.residual[:, None]
-        return sums_by_query(residual[:, :0], residual, rows.query, rows.start, rows.weight)
+        residual = rows.scores[:, None]
+        return sums_by_query(residual[:, :0], residual, rows)
 
-    def finish(self, merged: SquareSums) -> Finished:
-        """Return the value; the sums have the means."""
+    def finish(self, merged: SquareSums) -> tuple[FloatArray, SquareSums]:
+        """Return the totals; the sums have the means."""
         value = float(merged.products[0, 0])
-        return Finished(self, merged, value if np.isfinite(value) else np.inf)
+        return np.array([value if np.isfinite(value) else np.inf, 0.0, 0.0]), merged
 
-    def entries(self, rows: CrossingRows, merged: SquareSums) -> FloatArray:
-        """Return 2 w (r - mean) by row; O(rows). NaN where the value is infinite."""
-        if not np.isfinite(merged.products[0, 0]):
+    def entries(self, rows: CrossingRows, table: SquareSums) -> FloatArray:
+        """Return 2 w (r - mean) by row; O(rows)."""
+        if not np.isfinite(table.products[0, 0]):
             return np.full(rows.scores.size, np.nan)
-        mean = merged.mean[:, 0][np.searchsorted(merged.query, rows.query)]
-        centred = rows.residual - np.repeat(mean, np.diff(rows.start))
+        centred = rows.scores - table.mean[:, 0][np.searchsorted(table.query, rows.query_of)]
         return 2.0 * (rows.weight[0] * centred if len(rows.weight) else centred)
-
-    def curvature(self, merged: SquareSums) -> SquaredResiduals:
-        """Return the Hessian."""
-        return self
-
-    def sharpen(self) -> bool:
-        """Return False: the sum is exact."""
-        return False
 
 
 def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:
@@ -135,19 +117,18 @@ def summed_squares(passes: Passes, origin: FloatArray | None) -> SquareSums:
     return passes.reduce(square_sums, origin, SquareSums.merged)
 
 
-def square_sums(index: int, X: Any, layout: Any, origin: FloatArray | None) -> SquareSums:
-    """Return the sums of a block with a `DifferenceLayout`; O(n_rows (n_features + n_targets)^2).
+def square_sums(index: int, X: Any, layout: BlockLayout, origin: FloatArray | None) -> SquareSums:
+    """Return the sums of a block of differences; O(n_rows (n_features + n_targets)^2).
 
     `origin` is subtracted from every row of X: means of crossing queries keep their digits.
     """
-    own, targets = design_of(X, origin).X, layout.targets
-    crossing: Any = layout.rows
-    if layout.query.size == 1 and crossing.size == layout.n_rows:
-        crossing = slice(None)  # no copy
-    sums = sums_by_query(
-        own[crossing], targets[crossing], layout.query, layout.start, layout.weight
-    )
-    if layout.whole is None:
+    own, targets, rows = design_of(X, origin).X, layout.targets, layout.crossing
+    assert targets is not None
+    places: Any = rows.places
+    if rows.query.size == 1 and places.size == len(targets):
+        places = slice(None)  # no copy
+    sums = sums_by_query(own[places], targets[places], rows)
+    if not isinstance(layout.whole, Differences):
         return sums
     whole = centred_sums(own, targets, layout.whole)
     return sums._replace(products=sums.products + whole.products)

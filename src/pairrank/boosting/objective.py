@@ -152,10 +152,7 @@ class AllPairsObjective:
         return gradient, hessian
 
     def __repr__(self) -> str:
-        arrays = "".join(f", {name}=..." for name in self.own)
-        kind = "" if self.reduction == "auto" else f", reduction={self.reduction!r}"
-        graph = "" if self.graph == "full" else f", graph={self.graph!r}"
-        return f"AllPairsObjective({self.loss!r}{graph}{kind}{arrays})"
+        return f"AllPairsObjective({self.loss!r}{''.join(f', {name}=...' for name in self.own)})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters: what is bound to data is computed anew where it is needed."""

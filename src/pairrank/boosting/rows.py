@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import ALIGNED, check_labels, check_numbers, check_query_ids
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
-
-_IN_THE_DATA = {
-    "qid": (
-        "lightgbm.Dataset(group=...), LGBMRanker(objective=...).fit(group=...) with eval_group=, "
-        "or xgboost.DMatrix(qid=...)"
-    ),
-    "sample_weight": "lightgbm.Dataset(weight=...), xgboost.DMatrix(weight=...) or fit(...)",
-}
 
 
 class BoostedRows(NamedTuple):
@@ -71,8 +62,13 @@ def boosted_rows(
             query_weight, weight = _given(weight), None
     labels = check_labels(y_true, name=name)
     n_rows, weight, group = labels.size, _given(weight), _given(group)
-    if group is not None:
-        _check_group(group, n_rows)
+    if group is not None and (
+        group.ndim != 1 or group.dtype.kind not in "iu" or group.min() < 0 or group.sum() != n_rows
+    ):
+        raise PairrankError(
+            "group must hold the number of rows of each query, whole numbers that add up to "
+            f"{n_rows} rows"
+        )
     if query_weight is not None:
         query_weight = np.repeat(query_weight, group).astype(np.float64)
     in_data = {"sample_weight": weight} if weight is not None else {}
@@ -80,7 +76,12 @@ def boosted_rows(
         in_data["qid"] = np.repeat(np.arange(group.size), group)
     for name, value in own.items():
         if len(value) != n_rows:
-            raise _wrong_length(name, len(value), n_rows)
+            raise PairrankError(
+                f"{name} has {len(value)} entries, but these data have {n_rows} rows. Arrays given "
+                "to an objective or metric belong to one set of rows: make one for each set, or "
+                "give queries and weights with the data, which folds and evaluation sets can cut: "
+                "lightgbm.Dataset(group=, weight=), xgboost.DMatrix(qid=, weight=), or fit"
+            )
         if name in in_data:
             raise PairrankError(
                 f"{name} is given twice: with the data, and to the objective or metric; give it "
@@ -94,16 +95,6 @@ def boosted_rows(
 def _given(values: Any) -> Any:
     """Return an array, or None where there is none; XGBoost says this by an empty array."""
     return None if values is None or not np.size(values) else np.asarray(values)
-
-
-def _check_group(group: NDArray[Any], n_rows: int) -> None:
-    if group.ndim != 1 or group.dtype.kind not in "iu" or group.min() < 0:
-        raise PairrankError("group must hold the number of rows of each query: whole numbers")
-    if group.sum() != n_rows:
-        raise PairrankError(
-            f"the sizes of the groups add up to {group.sum()}, but there are {n_rows} rows: give "
-            "the number of rows of each query"
-        )
 
 
 def _scores_of(predictions: Any, n_rows: int) -> FloatArray:
@@ -123,16 +114,3 @@ def _scores_of(predictions: Any, n_rows: int) -> FloatArray:
             "lower the learning rate"
         )
     return scores
-
-
-def _wrong_length(name: str, size: int, n_rows: int) -> PairrankError:
-    known = _IN_THE_DATA.get(name)
-    instead = (
-        "make one for each set of rows"
-        if known is None
-        else f"give them with the data instead, which folds and evaluation sets can cut: {known}"
-    )
-    return PairrankError(
-        f"{name} has {size} entries, but these data have {n_rows} rows. An array given to an "
-        f"objective or metric belongs to one set of rows; {instead}"
-    )

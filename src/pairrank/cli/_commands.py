@@ -17,10 +17,9 @@ from typer.core import TyperCommand
 from pairrank._docstrings import parameters_of
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, RATINGS, Model, flag_of, settings_of
-from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
+from pairrank.cli._options import COLUMNS, GRAPH, PANELS, choice, option, parameter, reader
 from pairrank.losses import LOSSES
 
-_OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
 _NOT_OFFERED = (
     *("warm_start", "verbose", "validation_metric", "pairs"),
@@ -107,7 +106,7 @@ def _unknown(error: Any, model: str) -> str:
     known = [
         name
         for name, each in MODELS.items()
-        if each.is_installed and flag in {flag_of(other.name) for other in options_of(each)}
+        if not each.is_optional and flag in {flag_of(other.name) for other in options_of(each)}
     ]
     if known and model not in known:
         return f"Model {model} has no option {flag}; it is an option of {', '.join(known)}."
@@ -171,18 +170,6 @@ def _parser_of(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
     return {"parser": reader(tuple(words), number), "metavar": "|".join(map(str, metavar))}
 
 
-def _read_kernel(name: Any) -> Any:
-    if name == "precomputed":
-        raise typer.BadParameter(
-            "'precomputed' takes a matrix of kernel values, which files of rows do not hold: use "
-            f"{' or '.join(_OF_A_KERNEL)}, or fit in Python, which takes functions too."
-        )
-    if name not in _OF_A_KERNEL:
-        listed = " or ".join(_OF_A_KERNEL)
-        raise typer.BadParameter(f"{name!r} is not {listed}; leave it out for linear scores.")
-    return name
-
-
 def _read_anchor(text: Any) -> Any:
     name, _, value = str(text).rpartition("=")
     try:
@@ -193,7 +180,7 @@ def _read_anchor(text: Any) -> Any:
 
 _READERS: dict[str, dict[str, Any]] = {
     "graph": GRAPH,
-    "kernel": {"parser": _read_kernel, "metavar": "|".join(_OF_A_KERNEL)},
+    "kernel": choice("rbf", "poly"),
     "anchor": {"parser": _read_anchor, "metavar": "NUMBER|NAME=NUMBER"},
 }
 """Parsers of parameters whose types do not tell how text is read."""

@@ -7,7 +7,6 @@ import typing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from pairrank.cli._errors import UsageError
@@ -24,23 +23,13 @@ class Model(NamedTuple):
     """The values that --search tries, as module:name."""
     pairs: bool = True
     """Whether it also learns from comparisons."""
-    library: str | None = None
-    """The optional library that it needs."""
+    is_optional: bool = False
+    """Whether it needs an optional library; then messages do not recommend it."""
 
     @property
     def type(self) -> Any:
         """The class."""
         return getattr(import_module("pairrank"), self.estimator)
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether its library is there, which is not imported."""
-        if self.library is None:
-            return True
-        try:
-            return getattr(find_spec(self.library), "origin", None) is not None
-        except ModuleNotFoundError:
-            return False
 
     def values(self) -> tuple[float, ...]:
         """Return the values of the strength that --search tries."""
@@ -61,7 +50,7 @@ MODELS: dict[str, Model] = {
     "mprank": Model("MPRank", "C", "model_selection.path:PAPER_VALUES"),
     "svrank": Model("SVRank", "C", "model_selection.path:PAPER_VALUES"),
     "pairwise": Model("PairwiseRanker", "C", "model_selection.path:PAPER_VALUES"),
-    "ranknet": Model("RankNet", "alpha", "model_selection.cv:PRECISIONS", library="torch"),
+    "ranknet": Model("RankNet", "alpha", "model_selection.cv:PRECISIONS", is_optional=True),
     "rankboost": Model("RankBoost", "n_estimators", "cli._models:ROUNDS"),
     "hull": Model("ConvexHullRanker", "nu", "cli._models:NU_VALUES", pairs=False),
 }
@@ -144,20 +133,12 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
 
 @contextmanager
 def wrong_usage(params: Iterable[str] = (), kind: Any = UsageError) -> Iterator[None]:
-    """Have errors about arguments end the command as wrong usage, with parameters as options."""
+    """Have errors name parameters as options; by default they end the command as wrong usage."""
     try:
         yield
     except PairrankError as error:
-        raise kind(f"{in_flags(str(error), params)}.") from None
-
-
-@contextmanager
-def naming_options(params: Iterable[str]) -> Iterator[None]:
-    """Have errors name an estimator's parameters as options."""
-    try:
-        yield
-    except PairrankError as error:
-        raise type(error)(in_flags(str(error), params)) from None
+        said = in_flags(str(error), params)
+        raise kind(said if kind is PairrankError else f"{said}.") from None
 
 
 def in_flags(message: str, params: Iterable[str]) -> str:

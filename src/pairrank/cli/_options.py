@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any
@@ -226,12 +227,8 @@ def read_bytes_named(text: Any) -> float:
     >>> read_bytes_named("2GB"), read_bytes_named("5e8")
     (2000000000.0, 500000000.0)
     """
-    lowered = str(text).strip().lower()
-    unit = next((each for each in _BYTES if lowered.endswith(each)), "")
-    try:
-        size = float(lowered.removesuffix(unit)) * _BYTES.get(unit, 1.0)
-    except ValueError:
-        size = math.nan
+    found = re.fullmatch(r"(\d+\.?\d*(?:e\d+)?) ?([kmgt]b)?", str(text).strip().lower())
+    size = float(found[1]) * _BYTES.get(found[2], 1.0) if found else 0.0
     if not 0 < size < math.inf:
         raise typer.BadParameter(f"{text!r} is not a number of bytes, such as 2GB.")
     return size

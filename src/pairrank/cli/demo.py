@@ -10,13 +10,12 @@ import typer
 from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
-from pairrank.cli._output import Progress, print_json, print_lines, print_table
+from pairrank.cli._output import Progress, print_json, print_table
 
 COLUMNS = ["model", "learns from", "accuracy", "seconds"]
 """Accuracy is the share of held-out pairs in the right order."""
 
 _EFFECTS = np.array([1.0, 0.3, 0.3, -0.2, 0.1])
-_WIDTH, _HEIGHT = 66, 14
 
 
 class Rows(NamedTuple):
@@ -52,13 +51,6 @@ def demo(
     if as_json:
         print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})
         return
-    shown = make_queries(generator, np.linspace(-2.0, 2.0, 5))
-    print_lines(
-        "Five queries, one letter each: clicks against the first feature. Clicks rise with it in",
-        "each query, but popular queries have small values of it, so that a model of single rows",
-        "learns the wrong direction.",
-        *scatter(shown),
-    )
     print_table(
         "Models of single rows and of all pairs: held-out pairs in the right order",
         COLUMNS,
@@ -101,16 +93,3 @@ def result_of(model: Any, train: Rows, test: Rows) -> list[Any]:
     source = f"{model.n_pairs_:,} pairs" if pairwise else f"{len(train.y):,} rows"
     accuracy = pairwise_accuracy(test.y, scores, qid=test.qid)
     return [type(model).__name__, source, round(accuracy, 3), round(seconds, 3)]
-
-
-def scatter(rows: Rows) -> list[str]:
-    """Return a plot of the label against the first feature, a letter for each query."""
-    assert rows.qid is not None
-    places = []
-    for values, size in ((rows.X[:, 0], _WIDTH), (rows.y, _HEIGHT)):
-        share = (values - values.min()) / np.ptp(values)
-        places.append(np.rint(share * (size - 1)).astype(int))
-    grid = np.full((_HEIGHT, _WIDTH), " ")
-    grid[_HEIGHT - 1 - places[1], places[0]] = np.array(list("abcde"))[rows.qid]
-    axis = "└" + "─" * _WIDTH + " first feature"
-    return ["clicks", *("│" + "".join(line).rstrip() for line in grid), axis]

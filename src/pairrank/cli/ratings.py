@@ -9,12 +9,11 @@ import typer
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named
-from pairrank.cli._models import naming_options, wrong_usage
+from pairrank.cli._models import wrong_usage
 from pairrank.cli._options import column
-from pairrank.cli._output import print_table, report
+from pairrank.cli._output import print_lines, report
 from pairrank.cli._rows import check_output
-
-_SHOWN = 30
+from pairrank.exceptions import PairrankError
 
 
 def ratings(
@@ -64,7 +63,7 @@ def ratings(
     with wrong_usage(params):
         model._check_parameters(group)
     read = read_votes(votes, winner=winner, loser=loser, covariates=covariate or (), **columns)
-    with named(votes), naming_options(model.get_params()):
+    with named(votes), wrong_usage(model.get_params(), PairrankError):
         model.fit(**read._asdict())
     if output is not None:
         write_columns(output, model.ranking_.columns)
@@ -74,7 +73,7 @@ def ratings(
         rows = zip(*model.ranking_.columns.values(), strict=True)
         summary["ranking"] = [dict(zip(names, row, strict=True)) for row in rows]
     elif not quiet and output != "-":
-        _print_ranking(model.ranking_)
+        print_lines(str(model.ranking_))
     title = f"Ratings from {votes}"
     report(title, summary, output or "standard output", quiet=quiet, as_json=as_json)
 
@@ -90,16 +89,3 @@ def _summary(model: Any, n_votes: int, seconds: float) -> dict[str, Any]:
         if error is not None:
             facts[f"standard error of {name}"] = error
     return {**facts, "log-likelihood": model.log_likelihood_, "seconds": seconds}
-
-
-def _print_ranking(ranking: Any) -> None:
-    """Print the first items of a ranking as a table; ranks as one range."""
-    more = len(ranking) - _SHOWN
-    title = f"The best {_SHOWN} of {len(ranking):,} items" if more > 0 else "All items"
-    rows = [dict(zip(ranking, cells, strict=True)) for cells in ranking.cells(_SHOWN)]
-    for row in rows:
-        if "rank_low" in row:
-            row["ranks"] = f"{row.pop('rank_low')}-{row.pop('rank_high')}"
-            row["n"] = row.pop("n")
-    names = [name.replace("standard_", "") for name in rows[0]]
-    print_table(title, names, (row.values() for row in rows))

@@ -6,7 +6,6 @@ import math
 import re
 import time
 import warnings
-from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from pairrank.cli._models import (
     flag_of,
     learns_differences,
     make_ranker,
-    naming_options,
     wrong_usage,
 )
 from pairrank.cli._options import graph_of, option
@@ -96,7 +94,9 @@ def train(
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
     start, progress = time.perf_counter(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    remedy = search_of_blocks(model) if search and not (pairs or valid_pairs) else "leave it out"
+    remedy = "leave it out"
+    if search and not (pairs or valid_pairs):
+        remedy = f"train once per {flag_of(MODELS[model].strength)} with --valid, and keep the best"
     streamed = is_streamed(data, columns, stream, memory_limit, refused, remedy)
     if streamed:
         check_streamed(model, ranker)
@@ -198,7 +198,7 @@ def check_streamed(model: str, ranker: Any) -> None:
     able = [
         name
         for name, each in MODELS.items()
-        if each.is_installed and hasattr(each.type, "_check_blocks")
+        if not each.is_optional and hasattr(each.type, "_check_blocks")
     ]
     if model not in able:
         raise UsageError(
@@ -206,14 +206,6 @@ def check_streamed(model: str, ranker: Any) -> None:
         )
     with wrong_usage(ranker.get_params()):
         ranker._check_blocks()
-
-
-def search_of_blocks(model: str) -> str:
-    """Return what picks a model's strength where rows are read block by block."""
-    flag, searcher = flag_of(MODELS[model].strength), f"{MODELS[model].estimator}CV"
-    known = hasattr(import_module("pairrank.model_selection"), searcher)
-    in_python = f" (in Python: {searcher} with X_val=RowBlocks)" * known
-    return f"train once per {flag} with --valid, and keep the best model{in_python}"
 
 
 def fit(
@@ -233,7 +225,7 @@ def fit(
             of_rows = {f"{name}_val": part for name, part in held.layout.items()}
             stopping |= {"y_val": held.y, **of_rows}
     if metric is None or held is None:
-        with naming_options(["memory_limit"]):
+        with wrong_usage(["memory_limit"], PairrankError):
             ranker.fit(rows.X, rows.y, **rows.layout, callback=progress, **stopping)
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path

@@ -12,7 +12,8 @@ from dask.core import literal
 from numpy.typing import NDArray
 
 from pairrank._docstrings import described_by, entries, parameters_of
-from pairrank._validation import check_choice, check_numbers
+from pairrank._validation import check_numbers
+from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
 from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept
@@ -38,17 +39,16 @@ qid, sample_weight, winner_weight, loser_weight : dask Array or Series, optional
 client : distributed.Client, optional
     The cluster; None: the client of this process.
 """)
+_SHARED["Returns"] = """float
+    The same number as the metric of this name in `pairrank.metrics` gives for all rows; NaN, with a
+    NoPairsWarning, where there is nothing to judge."""
 _SHARED["Raises"] = """PairrankError
     If collections are cut in different ways, a value is not finite, or an option is out of
     range."""
-
-
-_OF_QUERIES = entries("""
-qid : dask Array or Series of shape (n_rows,), optional
-    Queries; None: all rows are one query.
-sample_weight : dask Array or Series of shape (n_rows,), optional
-    Weights, constant in each query: the query's weight in the mean.
-""")
+_SHARED[
+    "Notes"
+] = """Two passes over labels and scores. Queries within a partition are judged there. The rows
+of other queries go to one worker: about 8 bytes per row for each argument."""
 
 
 @described_by(parameters_of(accuracy_in_memory), _SHARED)
@@ -65,27 +65,11 @@ def pairwise_accuracy(
     loser_weight: Any = None,
     client: Any = None,
 ) -> float:
-    """Return the share of preferences that the scores order correctly, over all partitions.
-
-    The same number as `pairrank.metrics.pairwise_accuracy` of all rows.
-
-    Returns
-    -------
-    float
-        A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all.
-
-    Notes
-    -----
-    Two passes over labels and scores. Queries within a partition are judged there. The rows of
-    other queries go to one worker: about 8 bytes per row for each argument.
-    """
-    given = locals()
-    check_choice(ties, "ties", ("half", "correct", "error"))
-    check_choice(average, "average", ("pairs", "queries", "edges"))
-    measure = functools.partial(
-        _tallies.tally_pairs, graph=as_graph(graph), ties=ties, average=average
-    )
-    tally = _tally(measure, y_true, scores, aligned(given), client)
+    """Return the share of preferences that the scores order correctly, over all partitions."""
+    rows = aligned(locals())
+    options: Any = {"graph": as_graph(graph), "ties": ties, "average": average}
+    accuracy_in_memory([0.0, 1.0], [0.0, 1.0], **{**options, "graph": "full"})
+    tally = _tally(_tallies.tally_pairs, options, y_true, scores, rows, client)
     return tally.value("no preference joins two of the rows")
 
 
@@ -103,28 +87,22 @@ def auc_score(
     loser_weight: Any = None,
     client: Any = None,
 ) -> float:
-    """Return the area under the ROC curve of relevant rows, over all partitions.
-
-    The same number as `pairrank.metrics.auc_score` of all rows.
-
-    Returns
-    -------
-    float
-        A number in [0, 1]; NaN, with a NoPairsWarning, where no query has both kinds of rows.
-
-    Notes
-    -----
-    Costs as much as `pairwise_accuracy`.
-    """
-    given = locals()
+    """Return the area under the ROC curve of relevant rows, over all partitions."""
+    rows = aligned(locals())
     check_relevant_from(relevant_from)
-    check_choice(ties, "ties", ("half", "correct", "error"))
-    check_choice(average, "average", ("pairs", "queries"))
-    measure = functools.partial(
-        _tallies.tally_classes, relevant_from=relevant_from, ties=ties, average=average
-    )
-    tally = _tally(measure, y_true, scores, aligned(given), client)
+    options: Any = {"ties": ties, "average": average}
+    auc_in_memory([0.0, 1.0], [0.0, 1.0], **options)
+    options["relevant_from"] = relevant_from
+    tally = _tally(_tallies.tally_classes, options, y_true, scores, rows, client)
     return tally.value("no query has both relevant and other rows")
+
+
+_OF_QUERIES = entries("""
+qid : dask Array or Series of shape (n_rows,), optional
+    Queries; None: all rows are one query.
+sample_weight : dask Array or Series of shape (n_rows,), optional
+    Weights, constant in each query: the query's weight in the mean.
+""")
 
 
 @described_by(parameters_of(ndcg_in_memory), _SHARED, _OF_QUERIES)
@@ -140,87 +118,77 @@ def ndcg_score(
     sample_weight: Any = None,
     client: Any = None,
 ) -> float:
-    """Return NDCG@k averaged over the queries of all partitions.
-
-    The same number as `pairrank.metrics.ndcg_score` of all rows.
-
-    Returns
-    -------
-    float
-        A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out.
-
-    Notes
-    -----
-    Costs as much as `pairwise_accuracy`.
-    """
-    options: dict[str, Any] = {"k": k, "discount": discount, "gain": gain, "empty": empty}
+    """Return NDCG@k averaged over the queries of all partitions."""
+    options: Any = {"k": k, "discount": discount, "gain": gain, "empty": empty}
     ndcg_in_memory([0.0, 1.0], [0.0, 1.0], **options)
     rows = {"qid": qid, "sample_weight": sample_weight}
-    measure = functools.partial(_tallies.tally_lists, **options)
-    return _tally(measure, y_true, scores, rows, client).value("no query has a relevant row")
+    tally = _tally(_tallies.tally_lists, options, y_true, scores, rows, client)
+    return tally.value("no query has a relevant row")
 
 
 def _tally(
-    measure: Callable[..., Tally], y: Any, scores: Any, rows: Mapping[str, Any], client: Any
+    function: Callable[..., Tally],
+    options: Mapping[str, Any],
+    y: Any,
+    scores: Any,
+    rows: Mapping[str, Any],
+    client: Any,
 ) -> Tally:
     """Return the tally of all queries, each where its rows are; crossing queries in one task."""
+    measure = functools.partial(function, **options)
     given = {"y_true": y, **{name: part for name, part in rows.items() if part is not None}}
     columns = [column_of(part, name) for name, part in {**given, "scores": scores}.items()]
     check_alike(columns)
     client = client_of(client)
     names = tuple("y" if name == "y_true" else name for name in given)
-    labels, predicted = _loaded(client, names, columns)
+    loaded = _loaded(client, names, columns)
     token = uuid.uuid4().hex
-    graph: Graph = {f"queries-{token}-{at}": (_queries, one) for at, one in enumerate(labels)}
+    graph: Graph = {f"queries-{token}-{at}": (_queries, one) for at, one in enumerate(loaded)}
     crossing = crossing_queries(computed(client, graph, list(graph)))[1]
     graph = {(shared := f"crossing-{token}"): (literal(crossing),)}
-    judged = [f"pairrank_judge-{token}-{at}" for at in range(len(labels))]
-    for key, one, score in zip(judged, labels, predicted, strict=True):
-        graph[key] = (_judge, measure, one, score, shared)
+    judged = [f"pairrank_judge-{token}-{at}" for at in range(len(loaded))]
+    graph |= {key: (_judge, measure, one, shared) for key, one in zip(judged, loaded, strict=True)}
     last = f"pairrank_tally-{token}"
     graph[last] = (_judge_together, measure, judged)
     return computed(client, graph, [last])[0]
 
 
-def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple[list[Any], ...]:
-    """Return the checked labels and scores of each partition, which the workers keep."""
+def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> list[Any]:
+    """Return the checked rows of each partition, which the workers keep."""
     graph: Graph = {}
     for column in columns:
         graph |= column.graph
-    token, load = uuid.uuid4().hex, functools.partial(tasks.load_labels, names)
-    labels, found = [], []
+    token, load, loaded = uuid.uuid4().hex, functools.partial(_load, names), []
     for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
-        labels.append(f"pairrank_labels-{token}-{number}")
-        found.append(f"pairrank_scores-{token}-{number}")
-        graph[labels[-1]] = (load, number, *keys[:-1])
-        graph[found[-1]] = (_load_scores, number, keys[-1], labels[-1])
-    futures = kept(client, graph, [*labels, *found])
-    return futures[: len(labels)], futures[len(labels) :]
+        loaded.append(f"pairrank_labels-{token}-{number}")
+        graph[loaded[-1]] = (load, number, *keys)
+    return kept(client, graph, loaded)
 
 
-def _load_scores(number: int, scores: Any, labels: tasks.Loaded) -> Any:
-    y = labels.block.y
-    assert y is not None
-    check_lengths(number, "scores", len(scores), "y_true", len(y))
-    return check_numbers(scores, "scores")
+def _load(names: tuple[str, ...], number: int, *parts: Any) -> RowBlock:
+    """Return the checked labels, queries and weights of a partition, with the scores as X."""
+    *labels, scores = parts
+    block = tasks.load_labels(names, number, *labels).block
+    check_lengths(number, "scores", len(scores), "y_true", len(labels[0]))
+    return block._replace(X=check_numbers(scores, "scores"))
 
 
-def _queries(labels: tasks.Loaded) -> NDArray[Any]:
+def _queries(rows: RowBlock) -> NDArray[Any]:
     """Return the queries of kept rows; without qid a single 0."""
-    kept, qid = kept_rows(labels.block), labels.block.qid
+    kept, qid = kept_rows(rows), rows.qid
     return query_codes(np.zeros(kept.size, np.int64)[kept] if qid is None else qid[kept])[0]
 
 
 @tasks.alone
 def _judge(
-    measure: Callable[..., Tally], labels: tasks.Loaded, scores: Any, crossing: NDArray[Any]
+    measure: Callable[..., Tally], block: RowBlock, crossing: NDArray[Any]
 ) -> tuple[Tally, dict[str, Any]]:
     """Return the tally of a partition's whole queries, and the rows of the others."""
-    rows = {name: part for name, part in labels.block._asdict().items() if part is not None}
-    rows["scores"] = scores
-    crosses = np.full(len(scores), bool(crossing.size))
-    if labels.block.qid is not None:
-        queries, query_of = query_codes(labels.block.qid)
+    rows = {name: part for name, part in block._asdict().items() if part is not None}
+    rows["scores"] = rows.pop("X")
+    crosses = np.full(len(rows["scores"]), bool(crossing.size))
+    if block.qid is not None:
+        queries, query_of = query_codes(block.qid)
         crosses = query_numbers(queries, crossing)[0][query_of]
     whole = {name: part[~crosses] for name, part in rows.items()}
     return _tally_of(measure, whole), {name: part[crosses] for name, part in rows.items()}

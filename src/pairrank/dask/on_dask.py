@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -21,7 +20,7 @@ from pairrank.dask.clients import client_of
 from pairrank.dask.metrics import pairwise_accuracy
 from pairrank.dask.partitions import column_of, features_of, is_dataframe, partitions_of
 from pairrank.dask.passes import DaskPasses
-from pairrank.estimators._blocks import fit_on_passes, held_of, names_of
+from pairrank.estimators._blocks import fit_on_passes, held_passes
 from pairrank.estimators._docstrings import Described, ranker
 from pairrank.estimators._rows import aligned
 from pairrank.estimators._targets import TargetsMixin
@@ -126,24 +125,17 @@ class OnDask(Described):
         estimator._check_blocks()
         check_choice(self.persist, "persist", ("auto", True, False))
         parts = partitions_of(X, y, aligned(given), several=isinstance(self, TargetsMixin))
-        held = _held(self, given)
+        if is_dask_collection(X_val):
+            layout = aligned(given, "_val")
+            several = isinstance(self, TargetsMixin)
+            held_parts = partitions_of(X_val, y_val, layout, "_val", several=several)
+        else:
+            held = held_passes(given)
         client = client_of(self.client)
         passes = DaskPasses(parts, client, self.persist)
         if is_dask_collection(X_val):
-            n_held, n_features = held.features.n_features, parts.features.n_features
-            if n_held != n_features:
-                raise PairrankError(f"X_val has {n_held} features, but X has {n_features}")
-            held = DaskPasses(held, client, self.persist)
-        names = parts.features.names
-        known = names if names and all(isinstance(name, str) for name in names) else None
-        fit_on_passes(
-            self,
-            passes,
-            held=held,
-            held_names=names_of(given["X_val"]),
-            feature_names=known,
-            callback=callback,
-        )
+            held = DaskPasses(held_parts, client, self.persist)
+        fit_on_passes(self, passes, held=held, callback=callback)
         if estimator.status_ == "interrupted":
             raise FitInterruptedError("the fit was interrupted", estimator.coef_)
         return self
@@ -264,14 +256,6 @@ class OnDask(Described):
 
     def __getstate__(self) -> Any:
         return {**BaseEstimator.__getstate__(self), "client": None}
-
-
-def _held(estimator: Any, given: Mapping[str, Any]) -> Any:
-    """Return the partitions of validation rows, if they are in collections; else checked rows."""
-    if is_dask_collection(given["X_val"]):
-        layout, several = aligned(dict(given), "_val"), isinstance(estimator, TargetsMixin)
-        return partitions_of(given["X_val"], given["y_val"], layout, "_val", several=several)
-    return held_of(estimator, given)
 
 
 def _columns_of(table: Any) -> list[Any]:

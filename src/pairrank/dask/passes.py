@@ -14,10 +14,11 @@ import distributed
 from dask.core import literal
 
 from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.checking import check_kinds, naming
 from pairrank.dask import tasks
 from pairrank.dask.clients import computed, kept, worker_memory
 from pairrank.dask.partitions import Graph, Partitions, check_lengths
-from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
+from pairrank.exceptions import NoPairsError, PairrankWarning
 
 Part = TypeVar("Part")
 Persist = Literal["auto"] | bool
@@ -66,6 +67,12 @@ class DaskPasses:
     def n_features(self) -> int:
         """The number of features."""
         return self.partitions.features.n_features
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features, if they are text."""
+        names = self.partitions.features.names
+        return names if names and all(isinstance(name, str) for name in names) else None
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
@@ -138,7 +145,9 @@ class DaskPasses:
             raise NoPairsError("the collections have no rows: there is nothing to learn")
         self._labels = [labels[number] for number in self._places]
         self._facts: list[tasks.Facts] = [facts[number] for number in self._places]
-        _check_kinds(self._places, self._facts)
+        for place, one in zip(self._places, self._facts, strict=True):
+            with naming(f"partition {place}"):
+                check_kinds(one.kinds, self._facts[0].kinds)
 
     def _refuse_unlabelled(self, places: list[int]) -> None:
         """Raise a PairrankError if X has rows in one of these partitions, of which y has none."""
@@ -199,15 +208,3 @@ class DaskPasses:
     def _computed(self, graph: Graph, keys: list[Any]) -> list[Any]:
         self.n_passes += 1
         return computed(self.client, graph, keys)
-
-
-def _check_kinds(places: list[int], facts: list[tasks.Facts]) -> None:
-    """Raise a PairrankError where an array is numbers in one partition and text in another."""
-    for place, one in zip(places, facts, strict=True):
-        for name, kind in one.kinds.items():
-            first = facts[0].kinds[name]
-            if kind != first:
-                raise PairrankError(
-                    f"{name} holds {kind} in partition {place} and {first} in partition "
-                    f"{places[0]}: give one kind"
-                )

@@ -16,7 +16,7 @@ import numpy as np
 from pairrank import threads
 from pairrank._validation import check_features
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.checking import Columns, checked_parts, digest_of, kind_of, naming
+from pairrank.blocks.checking import Columns, checked_parts, digest_of, kinds_of, naming
 from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
 from pairrank.exceptions import PairrankError
@@ -93,10 +93,9 @@ def join(number: int, features: Loaded, labels: Loaded) -> Loaded:
 
 def facts_of(labels: Loaded) -> Facts:
     """Return what the client needs to know of a partition's labels."""
-    block = labels.block._replace(X=None)
-    parts = {name: part for name, part in block._asdict().items() if part is not None}
-    kinds = {name: kind_of(part) for name, part in parts.items()}
-    return Facts(len(parts["y"]), labels.of_labels, kinds)
+    kinds = kinds_of(labels.block)
+    assert labels.block.y is not None
+    return Facts(len(labels.block.y), labels.of_labels, kinds)
 
 
 @alone
@@ -148,10 +147,6 @@ def _check_digest(index: int, digest: int, known: int) -> None:
 
 
 def _digest_of_labels(block: RowBlock) -> int:
-    digest = 0
-    for part in block[1:]:
-        if part is not None:
-            is_object = part.dtype.kind == "O"
-            content = repr(part.tolist() if is_object else digest_of(part)).encode()
-            digest = zlib.crc32(content, digest)
-    return digest
+    given = (part for part in block[1:] if part is not None)
+    parts = (part.astype(str) if part.dtype.kind == "O" else part for part in given)
+    return zlib.crc32(repr([digest_of(part) for part in parts]).encode())

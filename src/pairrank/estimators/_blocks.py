@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
-from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
+from pairrank.estimators._rows import Rows, Watch, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -27,12 +26,10 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
     passes = blocks._passes()
-    held = held_of(ranker, given, passes)
     fit_on_passes(
         ranker,
         passes,
-        held=held,
-        held_names=names_of(given["X_val"]),
+        held=held_passes(given, passes),
         callback=given["callback"],
         scale=getattr(blocks._scaler, "scale_", 1.0),
     )
@@ -45,18 +42,15 @@ def fit_on_passes(
     ranker: Any,
     passes: Passes,
     *,
-    held: Rows | Passes | None = None,
-    held_names: Sequence[str] | None = None,
-    feature_names: Sequence[str] | None = None,
+    held: Passes | None = None,
     callback: Callback | None = None,
     scale: FloatArray | float = 1.0,
 ) -> Any:
     """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
 
-    `held` are validation rows, checked arrays or blocks. `held_names` and `feature_names` replace
-    the names of features in the blocks. The user's features are `scale` times those in the blocks.
-    An error of a pass that is not the first has the last weights as `partial_coef_`, and so has the
-    ranker: `warm_start` goes on from them.
+    `held` are validation rows. The user's features are `scale` times those in the blocks. An error
+    of a pass that is not the first has the last weights as `partial_coef_`, and so has the ranker:
+    `warm_start` goes on from them.
     """
     ranker._check_parameters()
     ranker._check_blocks()
@@ -67,9 +61,9 @@ def fit_on_passes(
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
     last: list[Any] = [None]
-    _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
+    _keep_features(ranker, catalog, getattr(passes, "feature_names", None))
     n_targets = len(columns_of(catalog.sample.rows.y))
-    watches = [] if held is None else _watches(ranker, held, held_names, scale, n_targets)
+    watches = [] if held is None else _watches(ranker, held, scale, n_targets)
     starts = _starts(ranker, catalog, n_targets)
     starts = [None if start is None else start * scale for start in starts]
     prepared = ranker._prepare_blocks(passes, catalog)
@@ -95,53 +89,31 @@ def fit_on_passes(
     return ranker
 
 
-def held_of(
-    ranker: Any, given: Mapping[str, Any], beside: LocalPasses | None = None
-) -> Rows | Passes | None:
-    """Return the validation rows that `fit` was given: passes over blocks, or checked arrays.
+def held_passes(given: Mapping[str, Any], beside: LocalPasses | None = None) -> Passes | None:
+    """Return passes over the validation rows that `fit` was given in blocks or in memory, if any.
 
     `beside` are the passes over training rows in the same memory, if there are any.
     """
-    if isinstance(given["X_val"], RowBlocks):
-        refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
-        held: Passes = given["X_val"]._raw()._passes(beside)
-        return held
-    bare = copy.copy(ranker)
-    for name in ("n_features_in_", "feature_names_in_"):
-        bare.__dict__.pop(name, None)
-    if (names := names_of(given["X_val"])) is not None:
-        bare.feature_names_in_ = np.array(names, dtype=object)
-    rows: Rows | None = bare._check_held(
-        given["X_val"], given["y_val"], aligned(dict(given), "_val"), 1
-    )
-    return rows
+    X, rest = given["X_val"], {name: given[f"{name}_val"] for name in ("y", *ALIGNED)}
+    if isinstance(X, RowBlocks):
+        refuse_given(**{f"{name}_val": part for name, part in rest.items()})
+        return X._raw()._passes(beside)
+    if X is None and all(part is None for part in rest.values()):
+        return None
+    if X is None or rest["y"] is None:
+        raise PairrankError("validation rows need both X_val and y_val")
+    return RowBlocks.from_arrays(X, **rest)._passes(beside)
 
 
-def names_of(X: Any) -> list[str] | None:
-    """Return the names of the features of a frame; None for anything else."""
-    names = list(getattr(X, "columns", ()))
-    return names if names and all(isinstance(name, str) for name in names) else None
-
-
-def _watches(
-    ranker: Any,
-    held: Rows | Passes,
-    names: Sequence[str] | None,
-    scale: FloatArray | float,
-    n_targets: int,
-) -> list[Watch]:
+def _watches(ranker: Any, held: Passes, scale: FloatArray | float, n_targets: int) -> list[Watch]:
     """Return the callbacks that score iterates on the validation rows, one per target."""
-    if isinstance(held, Rows):
-        n_features, rows, scores = held.X.shape[1], held, row_scores(held.X)
-    else:
-        rows, scores = held_rows(held), scores_by_passes(held)
-        n_features = getattr(held, "n_features", ranker.n_features_in_)
-        names = names if names is not None else getattr(held, "feature_names", None)
+    rows, scores = held_rows(held), scores_by_passes(held)
+    n_features = getattr(held, "n_features", ranker.n_features_in_)
     if n_features != ranker.n_features_in_:
         raise PairrankError(
             f"X_val has {n_features} features, but the blocks have {ranker.n_features_in_}"
         )
-    check_names(names, ranker)
+    check_names(getattr(held, "feature_names", None), ranker)
     patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
     if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
         raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")
@@ -159,7 +131,7 @@ def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -
 
 def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
     ranker.n_pairs_ = prepared.n_pairs
-    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.n_queries
+    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.queries.size
     ranker.__dict__.pop("n_ties_", None)
     if prepared.n_ties is not None:
         ranker.n_ties_ = prepared.n_ties

@@ -244,7 +244,7 @@ class ConvexHullRanker(SolvedRanker):
 
     def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
         self._set_limits(solutions[0], prepared.labels)
-        if prepared.catalog.has_qid:
+        if prepared.catalog.sample.rows.qid is not None:
             self.limit_qid_ = prepared.queries
 
     def _set_limits(self, hull: _Hull, labels: NDArray[Any]) -> None:

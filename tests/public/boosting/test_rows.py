@@ -83,7 +83,7 @@ def test_predictions_of_one_column_keep_their_shape():
 @pytest.mark.parametrize("made", [AllPairsObjective, lambda **own: RankingMetric("wmw", **own)])
 def test_an_array_of_another_length_is_an_error_with_the_remedy(made, name):
     given = made(**{name: np.ones(10)})
-    remedy = "make one for each set" if name.endswith(("ner_weight", "ser_weight")) else "Dataset"
+    remedy = r"make one for each set, or give .* with the data, .*Dataset"
     with pytest.raises(PairrankError, match=f"{name} has 10 entries, but these data have 30 rows"):
         given(*rows()[:2])
     with pytest.raises(PairrankError, match=remedy):
@@ -127,7 +127,7 @@ def test_bad_data_are_refused():
     ):
         with pytest.raises(PairrankError, match=match):
             AllPairsObjective()(labels, predictions)
-    with pytest.raises(PairrankError, match="add up to 7"):
+    with pytest.raises(PairrankError, match="add up to 30 rows"):
         AllPairsObjective()(y, scores, None, np.array([3, 4]))
     for group in ([31, -1], [15.0, 15.0], ["30"], [[30]]):
         with pytest.raises(PairrankError, match="whole numbers"):

@@ -128,11 +128,11 @@ def test_an_input_of_a_pattern_or_folder_is_never_the_output(folder, tmp_path, d
         (["--model", "rankboost"], "use ranksvm, rankncg"),
         (
             ["--search", "--valid", "parts/0.parquet", "--model", "rankncg"],
-            "train once per --alpha with --valid, and keep the best model (in Python: RankNCGCV",
+            "train once per --alpha with --valid, and keep the best",
         ),
         (
             ["--search", "--valid", "parts/0.parquet", "--model", "svrank"],
-            "train once per -C with --valid, and keep the best model; or leave out --stream",
+            "train once per -C with --valid, and keep the best; or leave out --stream",
         ),
         (
             ["--time", "grade"],
