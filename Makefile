@@ -22,8 +22,8 @@ help:
 	@echo "               the tests that need torch, LightGBM, XGBoost, onnx or Dask"
 	@echo "make test-wheel"
 	@echo "               build the sdist, and the wheel from it; try the wheel in a fresh environment"
-	@echo "make planted   plant faults one by one and see whether tests/public finds them (an hour or two);"
-	@echo "               ARGS='--room metrics', ARGS='--count 60 --seed 1', ARGS=--help"
+	@echo "make planted   plant faults one by one and see whether tests find them, as with"
+	@echo "               ARGS='--room metrics --count 20 tests/public/metrics', ARGS=--help"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"
@@ -63,8 +63,8 @@ test-wheel: $(VENV)/installed-dev
 	@$(WHEEL)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check dist/*.whl
 	@$(WHEEL)/bin/python -I tests/try_wheel.py
 
-planted: $(EXTRAS)/installed
-	@$(EXTRAS)/bin/python tests/planted.py $(ARGS)
+planted: $(VENV)/installed-dev
+	@$(BIN)/python tests/planted.py $(ARGS)
 
 lint: $(VENV)/installed-dev
 	@status=0; \

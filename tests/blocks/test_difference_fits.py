@@ -71,8 +71,7 @@ OUTLIERS = {
 }
 
 
-@pytest.mark.parametrize("size", [2, 100])
-@pytest.mark.parametrize("name", OUTLIERS)
+@pytest.mark.parametrize(("name", "size"), [*zip(OUTLIERS, (2, 100, 100, 2), strict=True)])
 def test_moments_of_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(name, size):
     ranker = OUTLIERS[name]
     X, y, _ = rows_of(3, n_rows=400)

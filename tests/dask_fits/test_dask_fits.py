@@ -12,11 +12,12 @@ import dask.array as da  # noqa: E402
 
 import pairrank  # noqa: E402
 import pairrank.dask  # noqa: E402
+from dask_rows import cut, labelled_rows  # noqa: E402
 from pairrank.blocks import catalog  # noqa: E402
 from pairrank.dask.passes import DaskPasses  # noqa: E402
 from pairrank.exceptions import FitInterruptedError  # noqa: E402
 
-CHUNKS = (500, 0, 700, 40, 960, 800)
+rows = pytest.fixture(labelled_rows, scope="module")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,31 +27,6 @@ def small_sample():
     patch.setattr(catalog, "SAMPLE_ROWS", 300)
     yield
     patch.undo()
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Return X and the labels and queries of each case."""
-    rng = np.random.default_rng(5)
-    size = sum(CHUNKS)
-    X = rng.normal(size=(size, 4)) + rng.normal(size=4)
-    signal = X @ [1.0, -0.5, 0.25, 0.0] + rng.normal(size=size)
-    return X, {
-        "whole": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), whole_queries()),
-        "crossing": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), np.arange(size) % 15),
-        "one_query": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), None),
-        "real_labels": (signal, np.sort(rng.integers(0, 12, size))),
-    }
-
-
-def whole_queries():
-    """Return queries of 20 rows, none of which crosses a partition."""
-    return np.arange(sum(CHUNKS)) // 20
-
-
-def cut(array):
-    array = np.asarray(array)
-    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
 
 
 @pytest.mark.parametrize("name", ["RankSVM", "RankNCG"])

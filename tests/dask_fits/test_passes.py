@@ -14,9 +14,9 @@ pytestmark = pytest.mark.extras
 pytest.importorskip("distributed", reason="needs dask: make test-extras")
 
 import dask  # noqa: E402
-import dask.array as da  # noqa: E402
 
 import dask_tasks  # noqa: E402
+from dask_rows import cut, whole_rows  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
 from pairrank.dask.passes import DaskPasses  # noqa: E402
@@ -26,23 +26,10 @@ from pairrank.exceptions import (  # noqa: E402
     PairrankWarning,
 )
 
-CHUNKS = (40, 0, 90, 3, 0, 67)
+rows = pytest.fixture(whole_rows, scope="module")
+
+
 SHARED = np.array([1.0, -2.0, 0.5])
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Whole numbers as features, so that sums are exact in any order."""
-    rng = np.random.default_rng(0)
-    size = sum(CHUNKS)
-    return rng.integers(-9, 9, (size, 3)).astype(float), rng.integers(0, 4, size)
-
-
-def cut(array, chunks=CHUNKS):
-    array = np.asarray(array)
-    return da.from_array(
-        array, chunks=(chunks, (array.shape[1],)) if array.ndim == 2 else (chunks,)
-    )
 
 
 def passes_over(client, X, y, persist="auto", **layout):
@@ -63,7 +50,7 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
     X, y = rows
     passes = passes_over(client, cut(X), cut(y), persist, sample_weight=cut(np.ones(y.size)))
     found = passes.describe(dask_tasks.describe_rows, "shared")
-    sizes = [size for size in CHUNKS if size]
+    sizes = [40, 90, 3, 67]
     assert [shape for _, shape, *_ in found] == [(size, 3) for size in sizes]
     assert sum(labels for _, _, labels, *_ in found) == y.sum()
     assert [weight for *_, weight, _ in found] == sizes

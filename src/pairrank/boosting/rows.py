@@ -79,8 +79,8 @@ def boosted_rows(
             raise PairrankError(
                 f"{name} has {len(value)} entries, but these data have {n_rows} rows. Arrays given "
                 "to an objective or metric belong to one set of rows: make one for each set, or "
-                "give queries and weights with the data (group=, qid=, weight= of a Dataset, "
-                "DMatrix or fit), which folds and evaluation sets can cut"
+                "give queries and weights with the data, which folds and evaluation sets can cut: "
+                "lightgbm.Dataset(group=, weight=), xgboost.DMatrix(qid=, weight=), or fit"
             )
         if name in in_data:
             raise PairrankError(

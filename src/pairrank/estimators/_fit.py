@@ -313,16 +313,11 @@ class SolvedRanker(FittedRanker, ABC):
             return
         remedies = [remedy for name, remedy in _REMEDIES.items() if name in self.get_params()]
         of_target = f" of target {int(zero.argmax())}" if zero.size > 1 else ""
-        reasons = (
-            "features are equal within queries, or so small that the penalty outweighs the loss"
-        )
-        if getattr(self, "n", 2) == 1 or "epsilon" in self.get_params():
-            reasons += ", or most labels of a query are (nearly) equal"
-            remedies += ["set n=2"] * (self.n == 1)
         warnings.warn(
             f"coef_{of_target} is all zero, or too small for scores other than 0, so every row has "
-            f"the same score: {reasons}. Scale the features to unit variance, "
-            f"{', '.join(remedies)}, or lower tol",
+            "the same score: features are equal within queries, or so small that the penalty "
+            "outweighs the loss, or most labels of a query are (nearly) equal. Scale the features "
+            f"to unit variance, {', '.join(remedies)}, or lower tol",
             ZeroWeightsWarning,
             stacklevel=3,
         )

@@ -65,7 +65,7 @@ class Table:
             if str(cells.type).endswith(("float", "double")):
                 return labels
         else:
-            cells = self.texts(column)
+            cells = self.trimmed(column)
             try:
                 labels = cells.cast("float64").to_numpy()
             except ValueError:
@@ -112,7 +112,7 @@ class Table:
         return names[codes]
 
     def texts(self, column: str) -> Any:
-        """Return a column as a chunked pyarrow array of strings, trimmed, none of them empty."""
+        """Return a column as a chunked pyarrow array of strings, none of them blank."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -122,9 +122,14 @@ class Table:
         self._refuse_empty(column, cells.is_null())
         if not pa.types.is_string(cells.type):
             cells = pa.chunked_array([pa.array(map(str, cells.to_pylist()), pa.string())])
-        cells = pc.utf8_trim_whitespace(cells)
-        self._refuse_empty(column, pc.equal(cells, ""))
+        self._refuse_empty(column, pc.equal(pc.utf8_trim_whitespace(cells), ""))
         return cells
+
+    def trimmed(self, column: str) -> Any:
+        """Return `texts` without the white space around them."""
+        import pyarrow.compute as pc
+
+        return pc.utf8_trim_whitespace(self.texts(column))
 
     def _refuse_empty(self, column: str, empty: Any) -> None:
         self.refuse(empty.to_numpy(), lambda _: f"column {column!r} is empty; {REMEDY}")

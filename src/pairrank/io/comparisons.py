@@ -174,7 +174,7 @@ def read_votes(
     table = content.table(numbers, texts)
     if len(table) == 0:
         raise FileFormatError(f"{content.name}: no comparisons below the header")
-    winners, losers = table.texts(winner), table.texts(loser)
+    winners, losers = table.trimmed(winner), table.trimmed(loser)
     same = pc.equal(winners, losers).to_numpy()
     table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
     return Votes(
@@ -183,7 +183,7 @@ def read_votes(
         None if tie is None else _flags(table, tie),
         None if weight is None else _weights(table, weight),
         {column: table.numbers(column) for column in covariates} or None,
-        None if groups is None else table.texts(groups),
+        None if groups is None else table.trimmed(groups),
         None if time is None else _times(table, time),
     )
 
@@ -198,7 +198,7 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    cells = pc.utf8_lower(table.texts(column))
+    cells = pc.utf8_lower(table.trimmed(column))
     is_true, is_false = (
         pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
     )
@@ -213,7 +213,7 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
 
 
 def _times(table: Table, column: str) -> NDArray[Any]:
-    cells = table.texts(column)
+    cells = table.trimmed(column)
     try:
         return np.asarray(cells.cast("float64"))
     except ValueError:

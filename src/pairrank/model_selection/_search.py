@@ -122,17 +122,17 @@ best_estimator_ : estimator
         -------
         self
         """
-        given = locals()
+        given, name = locals(), f"{self._strength}s"
+        grid = check_positive_values(getattr(self, name), name)
         if isinstance(X, RowBlocks):
-            return self._fit_blocks(X, X_val, {name: given[name] for name in ("y", *ALIGNED)})
+            refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
+            return self._fit_blocks(X, X_val, grid)
         if X_val is not None:
             raise PairrankError(
                 "X_val judges RowBlocks; rows in memory are judged in folds: leave X_val out, and "
                 "give cv (such as scikit-learn's PredefinedSplit)"
             )
         layout = aligned(given)
-        name = f"{self._strength}s"
-        grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self._scoring_of(y))
         rows = self._check_rows(X, y, layout)
         with warnings.catch_warnings():
@@ -146,9 +146,8 @@ best_estimator_ : estimator
         adopt(self, ranker)
         return self
 
-    def _fit_blocks(self, blocks: RowBlocks, held: Any, given: dict[str, Any]) -> Self:
+    def _fit_blocks(self, blocks: RowBlocks, held: Any, grid: FloatArray) -> Self:
         """Fit each value to RowBlocks, judged by the blocks of `X_val`."""
-        refuse_given(**given)
         if not isinstance(held, RowBlocks):
             raise PairrankError(
                 f"{type(self).__name__} judges values on validation rows where X is RowBlocks: "
@@ -159,8 +158,6 @@ best_estimator_ : estimator
                 f"cv={self.cv!r} cuts rows in memory into folds, but X is RowBlocks, which X_val "
                 "judges: leave cv=None"
             )
-        name = f"{self._strength}s"
-        grid = check_positive_values(getattr(self, name), name)
         labels = held.labels()
         if labels.y is None:
             raise PairrankError(

@@ -21,6 +21,11 @@ from pairrank.preferences._codes import query_codes
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 LEAVE_QUERY_OUT, LEAVE_PAIR_OUT = "leave-query-out", "leave-pair-out"
 """What RankRLSCV and GreedyRankRLS leave out in closed form."""
+_NO_QID = (
+    "QueryKFold takes queries as qid, not as groups, and no qid reached it: call "
+    "sklearn.set_config(enable_metadata_routing=True) and pass qid to the search's fit (or in "
+    "params of cross_val_score); split takes it by name, as qid=..."
+)
 
 
 class QueryKFold(BaseCrossValidator):
@@ -89,7 +94,7 @@ class QueryKFold(BaseCrossValidator):
         """
         self.get_n_splits()
         if qid is None:
-            raise PairrankError(_no_qid(groups))
+            raise PairrankError(_NO_QID)
         try:
             n_rows = count_rows(X)
         except (TypeError, IndexError):
@@ -121,16 +126,6 @@ def generator_of(seed: Any) -> np.random.RandomState:
     except ValueError as error:
         raise PairrankError(f"random_state is not a seed: {error}") from None
     return generator
-
-
-def _no_qid(groups: Any) -> str:
-    remedy = (
-        "call sklearn.set_config(enable_metadata_routing=True) and pass qid to the search's fit "
-        "(or in params of cross_val_score); split takes it by name, as qid=..."
-    )
-    if groups is not None:
-        return f"QueryKFold takes queries as qid, not as groups: {remedy}"
-    return f"no qid reached QueryKFold: {remedy}"
 
 
 def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
@@ -188,13 +183,12 @@ def _checked(split: Any, at: int, n_rows: int, units: str) -> Split:
     """Return a checked split as two arrays of places."""
     try:
         train, test = (np.arange(n_rows)[np.asarray(rows)] for rows in split)
+        if not (train.ndim == test.ndim == 1 and train.size and test.size):
+            raise ValueError("a part is empty, or has more than one dimension")
     except (TypeError, ValueError, IndexError) as error:
         raise PairrankError(
             f"split {at} of cv is not (training {units}, test {units}) of {n_rows} {units}: {error}"
         ) from None
-    for rows, name in ((train, "training"), (test, "test")):
-        if rows.ndim != 1 or not rows.size:
-            raise PairrankError(f"split {at} of cv has no {name} {units} in one dimension")
     return train, test
 
 

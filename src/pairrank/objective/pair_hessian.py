@@ -33,7 +33,7 @@ class PairHessian:
     Queries of at most 512 rows take every pair. In a larger one the levels are merged into at most
     24 bands and the scores of each band into bins of about equal counts: rows of a bin count as
     one there, except that the diagonal of H multiplies the rows themselves. `is_exact` says that
-    no query is binned. Costs O(rows * n_features * (n_features + rows of a query)), at most 288
+    no query is binned. Costs O(rows * n_features * (n_features + rows of a query)), at most 240
     instead of the rows of a large query.
 
     `levels` are in the order of the rows of X (n_rows, n_features), float64; those of another order

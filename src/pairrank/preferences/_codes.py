@@ -39,13 +39,9 @@ def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
     Numbers are sorted, O(m log m); text and objects are in the order of appearance, O(m).
     """
-    if qid.dtype.kind in "OUS":
-        return _hashed_codes(qid)
-    distinct, inverse = np.unique(qid, return_inverse=True)
-    return distinct, inverse.astype(np.int32)
-
-
-def _hashed_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    if qid.dtype.kind not in "OUS":
+        distinct, inverse = np.unique(qid, return_inverse=True)
+        return distinct, inverse.astype(np.int32)
     identifiers = qid.tolist()
     distinct = np.fromiter(dict.fromkeys(identifiers), dtype=qid.dtype)
     code_of = {each: code for code, each in enumerate(distinct.tolist())}

@@ -190,19 +190,20 @@ _ROWS_A_BLOCK = 1 << 15
 
 
 class Weight(NamedTuple):
-    """A feature's weight; `low` and `high` are a 95 % interval, if it has a standard error.
+    """A feature's weight; `low` and `high` are its 95 % interval.
 
     `effect` is the weight times the standard deviation of the feature over the rows, and
-    `effect_error` its standard error, NaN if it has none. `other` is the weight of another model.
+    `effect_error` its standard error. `other` is the weight of another model. What is not known is
+    NaN.
     """
 
     name: str
     weight: float
     effect: float
     effect_error: float
-    low: float | None
-    high: float | None
-    other: float | None
+    low: float
+    high: float
+    other: float
 
 
 def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weight]:
@@ -218,28 +219,16 @@ def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weig
         raise PairrankError(
             f"the standard deviation of feature {subject.names[at]} overflows: scale it down"
         )
+    unknown = np.full(weights.size, np.nan)
     errors = getattr(subject.ranker, "standard_errors_", None)
-    errors = np.full(weights.size, np.nan) if errors is None else errors
-    errors = np.where(np.isfinite(errors), errors, np.nan)
-    beside = None
+    errors = unknown if errors is None else np.where(np.isfinite(errors), errors, np.nan)
+    beside = unknown
     if other is not None and other.is_linear and other.names == subject.names:
         beside = other.ranker.linear_coef()
-    found = []
-    for at in np.argsort(-np.abs(effects), kind="stable")[:MOST_WEIGHTS].tolist():
-        weight, reach = float(weights[at]), float(Z * errors[at])
-        has_error = not np.isnan(reach)
-        found.append(
-            Weight(
-                subject.names[at],
-                weight,
-                float(effects[at]),
-                float(errors[at] * deviations[at]),
-                weight - reach if has_error else None,
-                weight + reach if has_error else None,
-                None if beside is None else float(beside[at]),
-            )
-        )
-    return found
+    ends = weights - Z * errors, weights + Z * errors
+    columns = np.array([weights, effects, errors * deviations, *ends, beside])
+    largest = np.argsort(-np.abs(effects), kind="stable")[:MOST_WEIGHTS].tolist()
+    return [Weight(subject.names[at], *columns[:, at].tolist()) for at in largest]
 
 
 def _standard_deviations(X: Any) -> FloatArray:

@@ -6,7 +6,7 @@ import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Unpack
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -38,11 +38,7 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all; "-" is standard output."""
         with atomic_write(path, "w") as file:
-            self.write(file)
-
-    def write(self, file: IO[str]) -> None:
-        """Write the page to an open text file."""
-        file.write(self.html)
+            file.write(self.html)
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html)

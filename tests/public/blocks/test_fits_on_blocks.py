@@ -135,6 +135,21 @@ def test_the_hull_of_one_block_without_queries_is_that_of_memory():
     assert not hasattr(found, "limit_qid_")
 
 
+def test_limits_of_standardised_blocks_are_those_of_raw_scores():
+    X, y, _, borders = made(KINKED["hull"], "one query", "offset", 3)
+    found = ConvexHullRanker().fit(cut(borders, X, y).standardized())
+    wanted = ConvexHullRanker().fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    gaps = [each.objective_ - each.lower_bound_ for each in (found, wanted)]
+    assert abs(found.objective_ - wanted.objective_) <= sum(gaps)
+    scores, (lower, upper) = found.predict(X), found.limits_[y.astype(int)].T
+    slack = np.maximum(0.0, np.maximum(scores - upper, lower - scores))
+    penalty = 0.5 * np.sum((found.coef_ * X.std(axis=0)) ** 2)
+    value = found.nu * np.square(slack).sum() + penalty
+    assert value == pytest.approx(found.objective_, rel=1e-6)
+    with pytest.raises(PairrankError, match="of RowBlocks, has no training rows"):
+        found.violations()
+
+
 def test_text_labels_and_an_absent_class():
     X, y, aligned, borders = made(RankNCG(), "sorted queries", "dense", 3)
     text = np.array(["bad", "fair", "good"])[y.astype(int)]

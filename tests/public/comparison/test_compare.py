@@ -17,7 +17,7 @@ from comparison_models import Broken, Column, Nothing, Stopped, Warns
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, compare
 from pairrank.datasets import make_queries
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.metrics import ndcg_score, pairwise_accuracy
+from pairrank.metrics import ndcg_score
 
 
 @pytest.fixture(scope="module")
@@ -32,37 +32,29 @@ def run(data, models, **more):
 
 def test_the_choice_never_sees_the_test_rows(data):
     """Other labels in the test rows change values, but neither strengths nor training."""
-    first = run(data, "ridge", inner_cv=2)
     test = next(iter(QueryKFold(3, shuffle=True, random_state=0).split(data.X, qid=data.qid)))[1]
     y = data.y.copy()
     y[test] = y[test][::-1]
-    other = compare(
-        data.X, y, qid=data.qid, models="ridge", cv=3, inner_cv=2, metrics="ndcg@5"
-    )  # fmt: skip
+    first, other = (run(data, "ridge", inner_cv=2, y=labels) for labels in (data.y, y))
     assert first.scores["params"][0] == other.scores["params"][0]
     assert first.scores["ndcg@5"][0] != other.scores["ndcg@5"][0]
 
 
-def test_models_see_the_same_folds_and_the_best_comes_first(data):
-    result = run(data, {"bad": Column(3), "good": Ridge()})
-    scores = result.scores
-    assert scores["n_test"][scores["model"] == "bad"].tolist() == (
-        scores["n_test"][scores["model"] == "good"].tolist()
+@pytest.mark.parametrize(("metric", "sign"), [("ndcg@5", 1), ("msd", -1)])
+def test_models_see_the_same_folds_and_the_best_comes_first(data, metric, sign):
+    result = run(data, {"bad": Column(3), "good": Ridge()}, metrics=metric)
+    bad, good = (
+        result.scores["n_test"][result.scores["model"] == name] for name in ("bad", "good")
     )
-    assert result.best_ == "good"
+    np.testing.assert_array_equal(bad, good)
+    assert result.best_ == result.reference == "good"
     assert result.order() == [1, 0]
-    assert result.reference == "good"
-
-
-def test_lower_values_are_better_for_errors(data):
-    result = run(data, {"bad": Column(3), "good": Ridge()}, metrics="msd")
-    assert result.best_ == "good"
-    assert result.summary["msd"][1] < result.summary["msd"][0]
+    assert sign * result.summary[metric][1] > sign * result.summary[metric][0]
 
 
 def test_queries_are_the_units_of_tests(data):
     result = run(data, {"a": Ridge(), "b": Column(1)}, n_repeats=2)
-    table = result.queries
+    table, units = result.queries, result.units["ndcg@5"]
     assert result.settings["units"] == "queries"
     for name in ("a", "b"):
         own = table["model"] == name
@@ -70,14 +62,11 @@ def test_queries_are_the_units_of_tests(data):
             table["ndcg@5"][own & (table["qid"] == query)].mean()
             for query in dict.fromkeys(data.qid.tolist())
         ]
-        np.testing.assert_allclose(result.units["ndcg@5"][name], means, rtol=1e-15)
-    found = result.between("ndcg@5", "a", "b")
-    gain = result.units["ndcg@5"]["a"] - result.units["ndcg@5"]["b"]
-    assert found.difference == pytest.approx(gain.mean(), rel=1e-14)
-    turned = result.between("ndcg@5", "b", "a")
-    assert (turned.difference, turned.low, turned.high) == (
-        -found.difference, -found.high, -found.low,
-    )  # fmt: skip
+        np.testing.assert_allclose(units[name], means, rtol=1e-15)
+    found, turned = (result.between("ndcg@5", *both) for both in ("ab", "ba"))
+    assert found.difference == pytest.approx((units["a"] - units["b"]).mean(), rel=1e-14)
+    ends = turned.difference, turned.low, turned.high
+    assert ends == (-found.difference, -found.high, -found.low)
 
 
 def test_repeats_draw_other_folds_and_a_seed_the_same(data):
@@ -103,12 +92,8 @@ def test_what_fails_has_its_reason_and_the_others_go_on(data):
     assert result.summary["n_folds"].tolist() == [0, 0, 0, 3]
     assert result.best_ == "fine"
     assert result.differences["p_value"].size == 0
-
-
-def test_if_every_model_fails_none_is_best(data):
-    result = run(data, {"a": Broken(), "b": Nothing()})
-    assert result.best_ is None
-    assert result.reference is None
+    none = run(data, {"a": Broken(), "b": Nothing()})
+    assert none.best_ is none.reference is None
 
 
 def test_warnings_are_kept(data):
@@ -120,22 +105,11 @@ def test_a_fold_without_a_pair_has_no_value_but_a_warning(data):
     first = data.qid == data.qid[0]
     y = np.where(first, 1.0, data.y)
     splits = [(np.flatnonzero(~first), np.flatnonzero(first)), (np.arange(90), np.arange(90, 180))]
-    result = compare(
-        data.X, y, qid=data.qid, models={"fine": Ridge()}, cv=splits, metrics="pairwise_accuracy"
-    )
+    result = run(data, {"fine": Ridge()}, y=y, cv=splits, metrics="pairwise_accuracy")
     values = result.scores["pairwise_accuracy"]
     assert np.isnan(values).tolist() == [True, False]
     assert "NaN" in result.scores["warnings"][0]
     assert result.summary["pairwise_accuracy"][0] == values[1]
-
-
-def test_classifiers_of_two_levels_are_scored_by_the_higher_one(data):
-    y = (data.y > 2).astype(float)
-    models = {"decision": LogisticRegression(), "probability": GaussianNB(), "known": "ridge"}
-    result = compare(
-        data.X, y, qid=data.qid, models=models, cv=3, inner_cv=0, metrics="pairwise_accuracy"
-    )
-    assert (result.summary["pairwise_accuracy"] > 0.6).all()
 
 
 def test_a_model_that_takes_no_weights_says_so(data):
@@ -177,35 +151,27 @@ def test_missing_features_are_passed_on(data):
     X = data.X.copy()
     X[::7, 1] = np.nan
     models = {"trees": HistGradientBoostingRegressor(max_iter=5), "svm": RankSVM()}
-    result = compare(X, data.y, qid=data.qid, models=models, cv=2, inner_cv=0, metrics="ndcg@5")
-    assert result.summary["reason"][0] == ""
-    assert "X contains NaN" in result.summary["reason"][1]
+    trees, svm = run(data, models, X=X, cv=2).summary["reason"]
+    assert trees == ""
+    assert "X contains NaN" in svm
 
 
 def test_sparse_rows_give_the_same_as_dense_ones(data):
-    dense = run(data, "ranksvm,ridge", standardize=False)
     X = sparse.csr_array(data.X)
-    thin = compare(
-        X, data.y, qid=data.qid, models="ranksvm,ridge", cv=3, inner_cv=0, metrics="ndcg@5",
-        standardize=False,
-    )  # fmt: skip
+    dense, thin = (run(data, "ranksvm,ridge", X=rows, standardize=False) for rows in (data.X, X))
     np.testing.assert_allclose(thin.scores["ndcg@5"], dense.scores["ndcg@5"], rtol=0.02)
-    scaled = compare(X, data.y, qid=data.qid, models="ranksvm", cv=3, metrics="ndcg@5")
-    assert scaled.summary["reason"].tolist() == [""]
+    assert run(data, "ranksvm", X=X).summary["reason"].tolist() == [""]
 
 
 def test_text_labels_have_an_order_graph(data):
     names = np.array(["bad", "fair", "good", "great", "best"])[data.y.astype(int)]
     graph = OrderGraph([("bad", "fair"), ("fair", "good"), ("good", "great"), ("great", "best")])
-    result = compare(
-        data.X, names, qid=data.qid, models="ranksvm,ridge", graph=graph, cv=2, inner_cv=2
-    )
+    given = {"y": names, "graph": graph, "metrics": None, "inner_cv": 2}
+    result = run(data, "ranksvm,ridge", **given)
     assert result.metrics == ["pairwise_accuracy"]
     assert result.summary["reason"][0] == ""
     assert result.summary["reason"][1].startswith("ValueError: ")
-    (_, test), *_ = QueryKFold(2, shuffle=True, random_state=0).split(data.X, qid=data.qid)
     assert result.summary["pairwise_accuracy"][0] > 0.6
-    assert pairwise_accuracy(names[test], data.y[test], qid=data.qid[test], graph=graph) == 1
 
 
 def test_given_splits_are_used(data):
@@ -260,28 +226,23 @@ def test_rows_that_cannot_be_compared_are_refused(data):
         compare(data.X, data.y, models="ridge", weight=data.y)
 
 
-def test_a_notebook_shows_the_table(data):
-    shown = run(data, {"<b>": Ridge()})._repr_markdown_()
+def test_a_notebook_and_a_print_show_the_table(data):
+    found = run(data, {"<b>": Ridge(), "b": Column()})
+    shown = found._repr_markdown_()
     assert "\\<b\\>" in shown
     assert "folds of queries" in shown
+    lines = str(found).splitlines()[:4]
+    assert [line.split()[1] for line in lines] == ["model", "---", "\\<b\\>", "b"]
 
 
-def test_results_are_printed_as_the_table(data):
-    shown = str(run(data, {"a": Ridge(), "b": Column()}))
-    assert [line.split()[1] for line in shown.splitlines()[:4]] == ["model", "---", "a", "b"]
-
-
-def test_the_graph_says_which_class_is_higher(data):
+@pytest.mark.parametrize("graph", [OrderGraph([("worse", "better")]), [("worse", "better")], None])
+def test_classifiers_of_two_levels_are_scored_by_the_higher_one(data, graph):
     """ "better" comes before "worse" in the alphabet, and ranks above it."""
-    y = np.where(data.y > 2, "better", "worse")
+    y = (data.y > 2).astype(float) if graph is None else np.where(data.y > 2, "better", "worse")
     models = {"decision": LogisticRegression(), "probability": GaussianNB()}
-    graph = OrderGraph([("worse", "better")])
-    result = run(data, models, y=y, graph=graph, metrics="pairwise_accuracy", inner_cv=0)
+    more = {} if graph is None else {"graph": graph}
+    result = run(data, models, y=y, metrics="pairwise_accuracy", **more)
     assert (result.summary["pairwise_accuracy"] > 0.6).all()
-    edges = run(data, models, y=y, graph=[("worse", "better")], metrics="pairwise_accuracy")
-    np.testing.assert_array_equal(
-        edges.summary["pairwise_accuracy"], result.summary["pairwise_accuracy"]
-    )
 
 
 def test_a_metric_named_twice_counts_once(data):

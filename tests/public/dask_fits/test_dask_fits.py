@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import pickle
-import subprocess
-import sys
+import time
 
 import numpy as np
 import pytest
@@ -19,9 +20,12 @@ from sklearn.base import clone  # noqa: E402
 
 import pairrank  # noqa: E402
 import pairrank.dask  # noqa: E402
+from dask_rows import CHUNKS, cut, labelled_rows, whole_queries, whole_rows  # noqa: E402
 from pairrank.exceptions import PairrankError  # noqa: E402
 
-CHUNKS = (500, 0, 700, 40, 960, 800)
+rows = pytest.fixture(labelled_rows, scope="module")
+
+
 SMOOTH = {"RankSVM": {}, "RankNCG": {}, "RankRLS": {}, "MPRank": {}}
 BOUNDED = {
     "hinge": ("RankSVM", {"loss": "hinge"}),
@@ -29,31 +33,6 @@ BOUNDED = {
     "tube": ("SVRank", {"n": 1, "epsilon": 0.2}),
     "hull": ("ConvexHullRanker", {}),
 }
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Return X and the labels and queries of each case."""
-    rng = np.random.default_rng(5)
-    size = sum(CHUNKS)
-    X = rng.normal(size=(size, 4)) + rng.normal(size=4)
-    signal = X @ [1.0, -0.5, 0.25, 0.0] + rng.normal(size=size)
-    return X, {
-        "whole": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), whole_queries()),
-        "crossing": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), np.arange(size) % 15),
-        "one_query": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), None),
-        "real_labels": (signal, np.sort(rng.integers(0, 12, size))),
-    }
-
-
-def whole_queries():
-    """Return queries of 20 rows, none of which crosses a partition."""
-    return np.arange(sum(CHUNKS)) // 20
-
-
-def cut(array):
-    array = np.asarray(array)
-    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
 
 
 def fitted(name, client, X, y, options, **layout):
@@ -259,7 +238,14 @@ def test_a_model_file_is_that_of_the_ranker_in_memory(client, rows, tmp_path):
     assert (tmp_path / "found.csv").read_text() == (tmp_path / "loaded.csv").read_text()
 
 
-def test_importing_pairrank_does_not_import_dask():
-    code = "import sys, pairrank; pairrank.RankSVM; print('dask' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+def test_workers_keep_nothing_of_a_fit_that_has_failed(own_client):
+    X, y = whole_rows()
+    hole = np.where(np.arange(y.size) == 60, np.nan, X.T).T
+    with contextlib.suppress(PairrankError):  # the error, and its frames, must not stay
+        pairrank.dask.DaskRankNCG(client=own_client).fit(cut(hole), cut(y))
+    gc.collect()
+    deadline = time.monotonic() + 30.0
+    while any(own_client.has_what().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not own_client.futures
+    assert not any(own_client.has_what().values())

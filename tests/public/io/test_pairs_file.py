@@ -62,20 +62,20 @@ def test_every_number_is_read_as_python_reads_it(cells, header, order, end, quot
     assert_holds(pairs, *(columns[role] for role in ROLES))
 
 
-def test_two_columns_have_no_weights():
-    assert_holds(read("2,0\n0,1\n"), [2, 0], [0, 1])
-    assert_holds(read("j,i\n0,2\n1,0"), [2, 0], [0, 1])
-    assert_holds(read(b"\xef\xbb\xbf\n\ni , j\n 2, 0\n0.0,1e0\n"), [2, 0], [0, 1])
-
-
-def test_a_header_may_name_magnitudes_without_weights():
-    assert_holds(read("magnitude,j,i\n-2.5,0,2\n0,1,0\n"), [2, 0], [0, 1], None, [-2.5, 0])
-    assert_holds(read("2,0,1\n0,1,3\n"), [2, 0], [0, 1], [1, 3])
-
-
-def test_rows_are_counted_by_the_data_or_the_highest_number():
-    assert read("2,0\n").n_rows == 3
-    assert read("2,0\n", n_rows=7).n_rows == 7
+@pytest.mark.parametrize(
+    ("text", "weight", "magnitude"),
+    [
+        ("2,0\n0,1\n", None, None),
+        ("j,i\n0,2\n1,0", None, None),
+        (b"\xef\xbb\xbf\n\ni , j\n 2, 0\n0.0,1e0\n", None, None),
+        ("2,0,1\n0,1,3\n", [1, 3], None),
+        ("magnitude,j,i\n-2.5,0,2\n0,1,0\n", None, [-2.5, 0]),
+    ],
+)
+def test_columns_may_be_named_or_left_out(text, weight, magnitude):
+    assert_holds(read(text), [2, 0], [0, 1], weight, magnitude)
+    assert read(text).n_rows == 3
+    assert read(text, n_rows=7).n_rows == 7
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p"])
@@ -133,61 +133,49 @@ def test_what_is_no_pair_is_refused_with_its_line(case):
         read(text, n_rows=5)
 
 
-def test_no_rows_leave_nothing_to_compare():
+def test_rows_beyond_any_data_and_missing_files_are_refused(tmp_path):
     with pytest.raises(FileFormatError, match="line 1: i is 0, which is not a row: n_rows is 0"):
         read("0,1\n", n_rows=0)
-
-
-def test_rows_beyond_any_data_are_refused():
     with pytest.raises(FileFormatError, match="line 1: i is 2147483647, which is not a row"):
         read("2147483647,0\n")
-
-
-def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(FileAccessError, match="nowhere"):
         read_pairs(tmp_path / "nowhere.csv")
 
 
-class TestParquet:
-    """The same from Parquet."""
+def parquet_of(**columns):
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
 
-    @staticmethod
-    def write(path, **columns):
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.parquet as pq
 
-        pq.write_table(pa.table(columns), path)
-        return path
+def test_columns_of_parquet_go_by_name():
+    assert_holds(read(parquet_of(weight=[1, 2], j=[0, 1], i=[2.0, 0.0])), [2, 0], [0, 1], [1, 2])
+    assert_holds(read(parquet_of(i=[2], j=[0])), [2], [0])
+    found = read(parquet_of(magnitude=[-2, 0], j=[0, 1], i=[2, 0]))
+    assert_holds(found, [2, 0], [0, 1], None, [-2, 0])
 
-    def test_columns_go_by_name(self, tmp_path):
-        path = self.write(tmp_path / "p", weight=[1, 2], j=[0, 1], i=[2.0, 0.0])
-        assert_holds(read_pairs(path, n_rows=4), [2, 0], [0, 1], [1, 2])
-        assert_holds(read_pairs(self.write(tmp_path / "q", i=[2], j=[0])), [2], [0])
-        path = self.write(tmp_path / "r", magnitude=[-2, 0], j=[0, 1], i=[2, 0])
-        assert_holds(read_pairs(path), [2, 0], [0, 1], None, [-2, 0])
 
-    @pytest.mark.parametrize(
-        ("columns", "message"),
-        [
-            ({"i": [1], "k": [0]}, "'i', 'k'; pairs have i, j"),
-            ({"i": [1, 5], "j": [0, 0]}, r"row 1 \(from 0\): i is 5, .* from 0 to 4"),
-            ({"i": [1, 2], "j": [0, 2]}, r"row 1 \(from 0\): row 2 is compared with itself"),
-            ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
-            ({"i": ["1"], "j": [0]}, "column 'i' must hold numbers, but holds string"),
-            ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
-            ({"i": [1], "j": [0], "magnitude": [np.inf]}, "'magnitude' is not finite"),
-            ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),
-        ],
-    )
-    def test_faults_have_their_row(self, tmp_path, columns, message):
-        with pytest.raises(FileFormatError, match=message):
-            read_pairs(self.write(tmp_path / "p", **columns), n_rows=5)
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"i": [1], "k": [0]}, "'i', 'k'; pairs have i, j"),
+        ({"i": [1, 5], "j": [0, 0]}, r"row 1 \(from 0\): i is 5, .* from 0 to 4"),
+        ({"i": [1, 2], "j": [0, 2]}, r"row 1 \(from 0\): row 2 is compared with itself"),
+        ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
+        ({"i": ["1"], "j": [0]}, "column 'i' must hold numbers, but holds string"),
+        ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
+        ({"i": [1], "j": [0], "magnitude": [np.inf]}, "'magnitude' is not finite"),
+        ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),
+    ],
+)
+def test_faults_of_parquet_have_their_row(columns, message):
+    with pytest.raises(FileFormatError, match=message):
+        read(parquet_of(**columns), n_rows=5)
 
-    def test_a_cut_file_is_refused(self, tmp_path):
-        path = self.write(tmp_path / "p", i=[1], j=[0])
-        path.write_bytes(path.read_bytes()[:-9])
-        with pytest.raises(FileFormatError, match="cut"):
-            read_pairs(path)
+
+def test_a_cut_file_is_refused():
+    with pytest.raises(FileFormatError, match="cut"):
+        read(parquet_of(i=[1], j=[0])[:-9])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -196,16 +184,11 @@ def test_groups_are_names_or_whole_numbers(kind):
         if kind == "csv":
             lines = ["j,group,i", *(f"{at},{cell},{at + 1}" for at, cell in enumerate(cells))]
             return read("\n".join(lines)).groups
-        table = {"j": [*range(len(cells))], "group": cells, "i": [*range(1, len(cells) + 1)]}
-        file = io.BytesIO()
-        parquet.write_table(pa.table(table), file)
-        return read(file.getvalue()).groups
+        places = [*range(len(cells) + 1)]
+        return read(parquet_of(j=places[:-1], group=cells, i=places[1:])).groups
 
     assert groups_of(["ann", "bob", "ann"]).tolist() == ["ann", "bob", "ann"]
     assert groups_of([7, 8, 7]).tolist() == [7, 8, 7]
+    assert read("i,j\n1,0\n").groups is None
     with pytest.raises(FileFormatError, match=r"column 'group' is empty"):
         groups_of(["ann", "" if kind == "csv" else None, "bob"])
-
-
-def test_pairs_without_groups_have_none():
-    assert read("i,j\n1,0\n").groups is None

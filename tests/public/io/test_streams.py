@@ -75,16 +75,15 @@ def test_a_read_only_file_is_not_replaced(tmp_path):
     assert path.read_text() == "old"
 
 
-@pytest.mark.parametrize("command", ["convert", "train", "predict"])
-def test_a_value_that_overflows_float32_is_refused_by_every_command(tmp_path, command):
-    write_svmlight(tmp_path / "rows.txt", make_rows(0))
-    if command == "predict":
-        run("train", tmp_path / "rows.txt", "-o", tmp_path / "m", "-q")
-    with open(tmp_path / "rows.txt", "a") as file:
+def test_a_value_that_overflows_float32_is_refused_by_every_command(tmp_path):
+    rows, model, out = (tmp_path / name for name in ("rows.txt", "m", "out.txt"))
+    write_svmlight(rows, make_rows(0))
+    run("train", rows, "-o", model, "-q")
+    with open(rows, "a") as file:
         file.write("1 qid:9 2:1e39\n")
-    rows, out = tmp_path / "rows.txt", tmp_path / "out.txt"
-    places = {"convert": [rows, out], "train": [rows, "-o", out]}
-    places["predict"] = [tmp_path / "m", rows, "-o", out]
-    said = refused(command, *places[command], "--dtype", "float32")
-    assert "line 61: index 2: 1e+39 overflows float32; read it as float64 (--dtype float64)" in said
-    assert not out.exists()
+    for command in (
+        ["convert", rows, out], ["train", rows, "-o", out], ["predict", model, rows, "-o", out],
+    ):  # fmt: skip
+        said = refused(*command, "--dtype", "float32")
+        assert "line 61: index 2: 1e+39 overflows float32; read it as float64 (--dtype" in said
+        assert not out.exists()

@@ -45,11 +45,3 @@ def test_the_rule_of_padding_is_that_some_entry_is_left_out(entries, n_features)
         X = read(text, n_features=n_features, sparse=False).X
         wanted = [[2.0 * (index in row) for index in range(1, n_features + 1)] for row in entries]
         assert X.tolist() == wanted
-
-
-def test_rows_tell_from_where_features_count():
-    assert read("1 0:5 1:2\n").zero_based is True
-    assert read("1 1:5 2:2\n").zero_based is False
-    assert read("1 1:5 2:2\n", zero_based=True).zero_based is True
-    with pytest.raises(FileFormatError, match=r"line 2: index 0, though indices count from 1 \(as"):
-        read("1 1:5\n1 0:2\n", zero_based=False)

@@ -110,7 +110,7 @@ def test_blank_lines_are_ignored_before_the_header_too(start, end):
 def test_cells_may_hold_commas_quotes_and_line_breaks():
     text = 'label,"q\n1",a\n1,"x,""y""\nz",2\n\n0, w ,"3"\n'
     rows = read_csv(text, qid="q\n1")
-    assert rows.qid.tolist() == ['x,"y"\nz', "w"]
+    assert rows.qid.tolist() == ['x,"y"\nz', " w "]
     assert rows.X.tolist() == [[2], [3]]
     with pytest.raises(FileFormatError, match="line 6: column 'a': 'x' is not a finite number"):
         read_csv(text.replace('"3"', "x"), qid="q\n1")
@@ -155,7 +155,7 @@ def test_bad_csv_is_refused_with_column_and_line(text, message):
         read_csv(text)
 
 
-@pytest.mark.parametrize("names", [["01", "1"], ["a", "A"], ["+1", "1"]])
+@pytest.mark.parametrize("names", [["01", "1"], ["a", "a "], ["+1", "1"]])
 def test_qids_of_another_spelling_stay_apart(tmp_path, names):
     assert read_csv(f"label,q,a\n1,{names[0]},1\n1,{names[1]},1\n", qid="q").qid.tolist() == names
     pq.write_table(pa.table({"label": [1, 2], "q": names, "a": [1, 2]}), tmp_path / "r.parquet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 
 import numpy as np
 import pytest
@@ -96,47 +95,26 @@ def test_runs_and_qrels_from_arrays_hold_plain_values():
     qid, docid = np.array([7, 7, 8]), np.array(["a", "b", "a"])
     run = to_run(qid, docid, np.array([1, 2, 3], dtype=np.float32))
     qrels = to_qrels(qid, docid, np.array([1.0, 0.0, 2.0]))
-    assert run == {"7": {"a": 1.0, "b": 2.0}, "8": {"a": 3.0}}
-    assert qrels == {"7": {"a": 1, "b": 0}, "8": {"a": 2}}
-    assert {
-        type(value) for part in (*run.values(), *qrels.values()) for value in part.values()
-    } == {
-        float,
-        int,
-    }
-
-
-def made_scores():
-    """Return 8 queries of 12 documents with distinct scores and grades 0 to 3."""
-    rng = np.random.default_rng(4)
-    qid, docid = np.repeat(np.arange(8), 12), np.tile(np.arange(12), 8)
-    return qid, docid, rng.permutation(96) / 7, rng.integers(0, 4, 96)
-
-
-def test_ranx_takes_runs_and_qrels():
-    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
-    qid, docid, scores, grades = made_scores()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its compiled code warns of its own casts
-        qrels, run = ranx.Qrels(to_qrels(qid, docid, grades)), ranx.Run(to_run(qid, docid, scores))
-        found = ranx.evaluate(qrels, run, "ndcg_burges@5")
-    assert found == pytest.approx(ndcg_score(grades, scores, qid=qid, k=5))
+    assert repr(run) == "{'7': {'a': 1.0, 'b': 2.0}, '8': {'a': 3.0}}"
+    assert repr(qrels) == "{'7': {'a': 1, 'b': 0}, '8': {'a': 2}}"
 
 
 def test_ir_measures_takes_runs_and_qrels_and_the_files(tmp_path):
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
-    qid, docid, scores, grades = made_scores()
+    rng = np.random.default_rng(4)
+    qid, docid = np.repeat(np.arange(8), 12), np.tile(np.arange(12), 8)
+    scores, grades = rng.permutation(96) / 7, rng.integers(0, 4, 96)
     run, qrels = to_run(qid, docid, scores), to_qrels(qid, docid, grades)
-    measure = ir_measures.nDCG(dcg="exp-log2") @ 5
-    wanted = pytest.approx(ndcg_score(grades, scores, qid=qid, k=5))
-    assert ir_measures.calc_aggregate([measure], qrels, run)[measure] == wanted
     write_run(tmp_path / "run", run)
     write_qrels(tmp_path / "qrels", qrels)
     files = (
-        ir_measures.read_trec_qrels(str(tmp_path / "qrels")),
-        ir_measures.read_trec_run(str(tmp_path / "run")),
+        [*ir_measures.read_trec_qrels(str(tmp_path / "qrels"))],
+        [*ir_measures.read_trec_run(str(tmp_path / "run"))],
     )
-    assert ir_measures.calc_aggregate([measure], *map(list, files))[measure] == wanted
+    measure = ir_measures.nDCG(dcg="exp-log2") @ 5
+    wanted = pytest.approx(ndcg_score(grades, scores, qid=qid, k=5))
+    for judged in ((qrels, run), files):
+        assert ir_measures.calc_aggregate([measure], *judged)[measure] == wanted
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from browser import CHROMIUM, PROBE, opened, probed
-from pairrank import RankNCG, RankSVM
+from pairrank import RankNCG, RankSVM, compare
 from pairrank.datasets import make_queries
 from pairrank.report import report
 
@@ -16,16 +16,18 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def pages():
+def pages(tmp_path_factory):
     data = make_queries(12, 15, 4, random_state=0)
     rows = {"X": data.X, "y": data.y, "qid": data.qid}
     first = RankNCG(covariance="rows").fit(**rows)
     page = report(first, **rows, other=RankSVM().fit(**rows)).html
+    comparison = tmp_path_factory.mktemp("comparison") / "page.html"
+    compare(**rows, models="ranksvm,ridge", cv=2, inner_cv=0).save(comparison)
     notebook = f"<!doctype html><html><body>{first._repr_html_()}</body></html>"
-    return {"report": page, "notebook": notebook}
+    return {"report": page, "comparison": comparison.read_text("utf-8"), "notebook": notebook}
 
 
-@pytest.mark.parametrize("name", ["report", "notebook"])
+@pytest.mark.parametrize("name", ["report", "comparison", "notebook"])
 def test_pages_open_without_a_console_error(pages, name, tmp_path):
     document, console = opened(pages[name], tmp_path / "page.html", 1280)
     assert "<table" in document
@@ -47,7 +49,8 @@ def test_a_report_refuses_scripts(pages, tmp_path):
 
 
 @pytest.mark.parametrize("width", [1280, 420])
-def test_a_report_fits_the_window(pages, width, tmp_path):
-    document, _ = opened(probed(pages["report"]), tmp_path / "page.html", width)
+@pytest.mark.parametrize("name", ["report", "comparison"])
+def test_pages_fit_the_window(pages, name, width, tmp_path):
+    document, _ = opened(probed(pages[name]), tmp_path / "page.html", width)
     assert 'data-overflow="0"' in document
     assert 'data-pictures="0"' in document

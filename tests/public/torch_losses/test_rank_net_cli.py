@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -51,17 +48,3 @@ def test_patience_stops_by_given_or_drawn_validation_rows(folder, tmp_path):
     for valid in ([], ["--valid", folder / "valid.txt", "--metric", "ndcg@10"]):
         options = training(folder, tmp_path, "--patience", "3", "--json", *valid)
         assert "best iteration" in json.loads(run(*options).stdout)
-
-
-def test_help_of_another_model_leaves_torch_out():
-    code = "import sys; from pairrank.cli import main; sys.argv[1:] = ['train', '--help']\n"
-    code += "try:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "ranknet" in done.stdout
