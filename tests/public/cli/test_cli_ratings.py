@@ -112,7 +112,7 @@ def test_a_long_ranking_is_cut(tmp_path):
 
 
 def test_bad_files_are_refused(votes, tmp_path):
-    assert "no column 'winner'; the columns are 'W'" in refused("ratings", votes)
+    assert "no column 'winner', 'loser'; the columns are 'W'" in refused("ratings", votes)
     path = tmp_path / "bad.csv"
     path.write_text("winner,loser\na,b\nc,c\n", encoding="utf-8")
     assert "bad.csv, line 3: 'c' is compared with itself" in refused("ratings", path)
