@@ -122,7 +122,7 @@ def test_bad_files_are_refused(votes, tmp_path):
     assert "{'a'}; {'b'}" in message
     assert "Set --alpha (such as --alpha 0.1)" in message
     path.write_text("winner;loser\na;b\n", encoding="utf-8")
-    assert "cells must be separated by commas" in refused("ratings", path)
+    assert "separate columns with commas, not ';'" in refused("ratings", path)
     path.write_bytes(b"")
     assert "bad.csv: the file is empty" in refused("ratings", path)
     assert "no such file" in refused("ratings", tmp_path / "none.csv").lower()
