@@ -23,6 +23,7 @@ from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.exceptions import PairrankError
+from pairrank.kernels import require_square
 from pairrank.losses import Square, Tube
 from pairrank.objective import Problem
 from pairrank.preferences import Differences, Pairs
@@ -190,11 +191,7 @@ def _check_size(values: FloatArray, name: str) -> None:
 
 def _require_kernel_matrix(K: Any) -> None:
     """Raise a PairrankError where a kernel matrix is not square or not symmetric; O(size)."""
-    if K.shape[0] != K.shape[1]:
-        raise PairrankError(
-            f'kernel="precomputed" takes the square kernel matrix of the training rows, got shape '
-            f"{K.shape}; pass k(training, training) to fit, k(rows, training) to predict"
-        )
+    require_square(K)
     if isinstance(K, LinearOperator):
         return
     step = K.shape[0] if sparse.issparse(K) else max(1, _BLOCK_ENTRIES // max(1, K.shape[0]))

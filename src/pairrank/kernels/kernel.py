@@ -264,11 +264,8 @@ class Kernel(BaseEstimator):
         """Fit, and return the spectrum of the landmarks' kernel matrix."""
         self.check()
         n_rows, self.n_features_in_ = X.shape
-        if self.is_precomputed and n_rows != self.n_features_in_:
-            raise PairrankError(
-                f'kernel="precomputed" takes the square kernel matrix of the training rows, got '
-                f"shape {X.shape}; give k(training, training) to fit, k(rows, training) to predict"
-            )
+        if self.is_precomputed:
+            require_square(X)
         self.method_, n_landmarks = plan_landmarks(self.method, self.n_components, n_rows)
         self.gamma_ = self._resolved_gamma(X)
         chosen = sample_landmarks(n_rows, n_landmarks, self.random_state)
@@ -343,6 +340,15 @@ class Kernel(BaseEstimator):
                 "these are not the arrays of a Kernel: landmarks of shape "
                 f"{self.landmarks_.shape}, projection of shape {self.projection_.shape}"
             )
+
+
+def require_square(K: Any) -> None:
+    """Raise a PairrankError where the kernel matrix of the training rows is not square."""
+    if K.shape[0] != K.shape[1]:
+        raise PairrankError(
+            f'kernel="precomputed" takes the square kernel matrix of the training rows, got shape '
+            f"{K.shape}; pass k(training, training) to fit, k(rows, training) to predict"
+        )
 
 
 def _check_finite(features: NDArray[Any], first: int) -> None:

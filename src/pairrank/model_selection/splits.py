@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, GroupKFold
 from sklearn.utils import check_random_state
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_identifiers, check_number
 from pairrank.exceptions import PairrankError
+from pairrank.kernels import require_square
 from pairrank.preferences import Pairs
 from pairrank.preferences._codes import query_codes
 
@@ -210,14 +212,20 @@ def count_rows(X: Any) -> int:
 
 
 def matrix_part(X: Any, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
-    """Return some rows of an array, a CSR matrix, a frame or a list; of a kernel, some columns."""
+    """Return some rows of an array, a CSR matrix, a frame or a list; of a kernel, some columns.
+
+    Raises a PairrankError if columns are asked for and X is not a square matrix.
+    """
+    if columns is not None:
+        X = X if sparse.issparse(X) else np.asarray(X)
+        require_square(X)
     if hasattr(X, "iloc"):
         X = X.iloc[rows]
     elif hasattr(X, "shape"):
         X = X[rows]
     else:
         X = [X[row] for row in rows]
-    return X if columns is None else np.asarray(X)[:, columns]
+    return X if columns is None else X[:, columns]
 
 
 def method_of(cv: Any, n_queries: int, *, small: bool, n_folds: int) -> Any:

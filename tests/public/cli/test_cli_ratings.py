@@ -124,7 +124,7 @@ def test_bad_files_are_refused(votes, tmp_path):
     path.write_text("winner;loser\na;b\n", encoding="utf-8")
     assert "separate columns with commas, not ';'" in refused("ratings", path)
     path.write_bytes(b"")
-    assert "bad.csv: the file is empty" in refused("ratings", path)
+    assert "bad.csv: empty; a header" in refused("ratings", path)
     assert "no such file" in refused("ratings", tmp_path / "none.csv").lower()
     assert "anchor names 'zoe'" in refused("ratings", votes, *BASE, "--anchor", "zoe=1")
     assert "is an input too" in refused("ratings", votes, *BASE, "-o", votes)
