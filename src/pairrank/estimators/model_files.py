@@ -157,13 +157,13 @@ def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
             f"{path}: the model is a {record.estimator}, which this version of pairrank does not "
             "know; install a newer one"
         )
-    info = dict(record.info)
+    kind, info = ranker_named(record.estimator), dict(record.info)
     columns, zero_based = info.pop(COLUMNS, {}), info.pop(_ZERO_BASED, None)
     try:
         if not isinstance(columns, dict) or not all(isinstance(it, str) for it in columns.values()):
             raise ValueError("its columns are of a wrong type")
         params = {key: _unpacked(each) for key, each in record.params.items()}
-        estimator = ranker_named(record.estimator)(**params)
+        estimator = kind(**params)
         if hasattr(estimator, "graph"):
             as_graph(estimator.graph)
         estimator._check_parameters()
