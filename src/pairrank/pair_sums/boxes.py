@@ -162,16 +162,23 @@ class _Batch(LevelBoxes):
         """Add to `gradient`; return the value of each query without its scale."""
         placed = self.placed(1, scores[self.rows], self.code)
         moments = placed.moments(*self.weight)
-        gradient[self.rows] += self.sums(1, placed, moments)
+        own = gradient[self.rows]
+        self.add_sums(1, placed, moments, own)
+        gradient[self.rows] = own
         return self.costs(moments)
 
     def sums(self, order: int, placed: Boxes, moments: Moments) -> FloatArray:
         """Return the series at the rows, times their weights and the scales of their queries."""
-        series, result = self.series(order, moments).values, np.zeros(placed.points.size)
+        result = np.zeros(placed.points.size)
+        self.add_sums(order, placed, moments, result)
+        return result
+
+    def add_sums(self, order: int, placed: Boxes, moments: Moments, result: FloatArray) -> None:
+        """Add `sums` to `result`, (n,)."""
+        series = self.series(order, moments).values
         series *= self.scale_of_codes[moments.code][:, np.newaxis]
         for each, weight in zip(series, self.weight, strict=True):
             placed.add(each, weight, result)
-        return result
 
     def less_mean(self, v: FloatArray) -> FloatArray:
         """Return the rows' entries of a vector, less their mean over the query."""
