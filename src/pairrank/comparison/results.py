@@ -167,7 +167,10 @@ class ComparisonResults:
         }
 
     def means(self) -> Table:
-        """Return the table of means, best model first, with the notes that explain it."""
+        """Return the table of means, best model first, with the notes that explain it.
+
+        Of the first metric it has the standard deviations too; `summary` has those of all.
+        """
         reference, main = self.reference, self.metrics[0]
         signed = {name: self._values(name) for name in self.metrics}
         top = {name: np.fmax.reduce(values, initial=-np.inf) for name, values in signed.items()}
@@ -178,14 +181,14 @@ class ComparisonResults:
             for name in self.metrics:
                 if signed[name][at] == top[name]:
                     best.add((place, len(row)))
-                sd = own[f"{name}_sd"]
+                sd = own[f"{name}_sd"] if name == main else np.nan
                 row.append(number_text(own[name]) + ("" if np.isnan(sd) else f" ± {sd:.2g}"))
             if reference is not None:
                 tested = self.between(main, self.models[at], reference)
                 row.append(number_text(tested and tested.adjusted_p_value))
             rows.append([*row, number_text(own["fit_seconds"]), own["params"] or NONE])
         columns = ["model", *(f"{name}{_arrow(name)}" for name in self.metrics)]
-        columns += [] if reference is None else [f"p ({reference})"]
+        columns += [] if reference is None else ["p"]
         return Table([*columns, "fit s", "strength"], rows, best, self._notes())
 
     def _notes(self) -> list[str]:
