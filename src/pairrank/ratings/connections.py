@@ -27,9 +27,9 @@ def beaten(margins: Margins, *, ties: bool) -> sparse.csr_array:
     """Return the graph with an edge from each winner to each loser, and both ways for ties."""
     has = margins.weight > 0.0
     down, up = has[WIN] | (ties & has[TIE]), has[LOSS] | (ties & has[TIE])
-    heads = np.concatenate((margins.first[down], margins.second[up]))
-    tails = np.concatenate((margins.second[down], margins.first[up]))
-    shape = (margins.n_items, margins.n_items)
+    heads = np.concatenate((margins.first[down], margins.second[up]), dtype=np.int32)
+    tails = np.concatenate((margins.second[down], margins.first[up]), dtype=np.int32)
+    shape = (margins.n_items, margins.n_items)  # csgraph of scipy 1.14 takes int32 only
     return sparse.coo_array((np.ones(heads.size), (heads, tails)), shape=shape).tocsr()
 
 
