@@ -133,3 +133,10 @@ def test_arrays_of_another_shape_or_type_or_that_are_not_finite_are_refused(
             if key == "standard_errors_" and distorted.dtype == "f8" and np.isinf(distorted).any():
                 continue  # that of a weight that no comparison determines
             assert not worked or (fewer_targets and np.isfinite(distorted).all()), (key, distorted)
+
+
+@pytest.mark.parametrize("remembered", [{"zero_based": "x"}, {"columns": {"qid": 1}}])
+def test_columns_of_a_wrong_type_are_refused(records, tmp_path, remembered):
+    record = records["linear"]
+    info = record.info | remembered
+    assert not works_or_is_refused(tmp_path / "m", record._replace(info=info), X)

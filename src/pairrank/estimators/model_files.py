@@ -160,7 +160,8 @@ def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
     kind, info = ranker_named(record.estimator), dict(record.info)
     columns, zero_based = info.pop(COLUMNS, {}), info.pop(_ZERO_BASED, None)
     try:
-        if not isinstance(columns, dict) or not all(isinstance(it, str) for it in columns.values()):
+        known = isinstance(columns, dict) and all(isinstance(it, str) for it in columns.values())
+        if not (known and isinstance(zero_based, bool | None)):
             raise ValueError("its columns are of a wrong type")
         params = {key: _unpacked(each) for key, each in record.params.items()}
         estimator = kind(**params)

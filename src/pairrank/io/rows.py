@@ -155,7 +155,9 @@ def no_column(unknown: Sequence[str], known: Sequence[str]) -> str:
 
 
 def check_rows(rows: Rows) -> None:
-    """Raise where the parts of `rows` do not fit together; O(1)."""
+    """Raise where `rows` are not Rows, or their parts do not fit together; O(1)."""
+    if not isinstance(rows, Rows):
+        raise PairrankError(f"expected Rows(X, y, qid), got {type(rows).__name__}")
     if rows.X.ndim != 2:
         raise PairrankError(f"X has {rows.X.ndim} dimensions; rows need two, (n_rows, n_features)")
     n_rows, n_features = rows.X.shape

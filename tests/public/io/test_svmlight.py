@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from pairrank.datasets import make_queries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import Rows, read_rows, read_svmlight, write_svmlight
 
@@ -304,6 +305,7 @@ def test_a_byte_order_mark_is_no_label():
         (Rows(np.ones((2, 2)), np.ones(2), comments=["", "a\nb"]), "comment of row 1"),
         (Rows(np.ones((2, 2)), np.ones(2), feature_names=["a"]), "feature_names has 1"),
         (Rows(np.ones(2), np.ones(2)), "two"),
+        (make_queries(2, 3, 2, random_state=0), "expected Rows.*, got Generated"),
     ],
 )
 def test_rows_that_svmlight_cannot_hold_are_refused(tmp_path, rows, message):
