@@ -254,9 +254,9 @@ class Kernel(BaseEstimator):
             kernel.projection_ = np.ascontiguousarray(arrays["projection"], dtype=np.float64)
             kernel.eigenvalues_ = np.asarray(arrays["eigenvalues"], dtype=np.float64)
             kernel.landmarks_ = landmarks_from_arrays(arrays, kernel.n_features_in_)
+            kernel.gamma_ = None if params["gamma"] is None else float(params["gamma"])
         except (KeyError, TypeError, ValueError) as error:
             raise PairrankError(f"these are not the arrays of a Kernel: {error}") from None
-        kernel.gamma_ = params["gamma"]
         kernel._check_shapes()
         return kernel
 
