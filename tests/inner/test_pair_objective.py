@@ -79,7 +79,7 @@ def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
 
 
 def many_levels(rng, n_rows=300, n_features=40):
-    X = sparse.random_array((n_rows, n_features), density=0.3, format="csr", rng=rng)
+    X = sparse.random_array((n_rows, n_features), density=0.3, format="csr", random_state=rng)
     y = X @ rng.normal(size=n_features) + 0.1 * rng.normal(size=n_rows)
     return Problem(X, Levels.build(y).reduced("rows"), SquaredHinge())
 
