@@ -198,7 +198,7 @@ def check_streamed(model: str, ranker: Any) -> None:
     able = [
         name
         for name, each in MODELS.items()
-        if not each.is_optional and hasattr(each.type, "_check_blocks")
+        if not each.is_optional and hasattr(each.type, "_prepare_blocks")
     ]
     if model not in able:
         raise UsageError(

@@ -17,7 +17,6 @@ from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
 from pairrank.blocks import RowBlocks
-from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import AnyKernel, BaseRanker, Seed
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._docstrings import of_rows, ranker
@@ -246,25 +245,18 @@ class SolvedRanker(FittedRanker, ABC):
         validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         super()._check_parameters()
 
-    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
-        """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
-
-        A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,
-        which returns the function that solves for a target, by number.
-        """
-        raise PairrankError(
-            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
-            "RankSVM, RankNCG or another linear ranker"
-        )
-
-    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
-        """Set further fitted attributes after a fit on blocks."""
-
-    def _shift_scores(self, offset: Any) -> None:
-        """Add an offset to fitted attributes that are in the unit of scores."""
-
     def _check_blocks(self) -> None:
-        """Raise a PairrankError for parameters that need all rows in memory."""
+        """Raise a PairrankError where the ranker, or a parameter, needs all rows in memory.
+
+        A ranker that learns from blocks defines `_prepare_blocks(passes, catalog)`, which lays them
+        out and returns what has `n_pairs` and `n_ties` (or None), and `_block_solver(passes,
+        prepared)`, which returns the function that solves for a target, by number.
+        """
+        if not hasattr(self, "_prepare_blocks"):
+            raise PairrankError(
+                f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
+                "take RankSVM, RankNCG or another linear ranker"
+            )
         if self._maps_features or self._is_precomputed:
             raise PairrankError(
                 f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Status
-from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import Graph
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
@@ -25,7 +24,6 @@ from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
 from pairrank.solvers.limits import BoundStep, minimize_with_limits
-from pairrank.solvers.smoothed_limits import minimize_smoothed
 
 _MOST_EDGES = 1_000_000
 
@@ -112,9 +110,7 @@ class ConvexHullRanker(SolvedRanker):
     gradients and products with X. Each query has its own limits; the weights are shared. "full" has
     an edge for any two classes of a query: with S classes it adds O(S^3) per step.
 
-    On RowBlocks each row's slack is eliminated from a smoothed cost, so that `slacks_` is not set.
-    Thirty to a hundred passes are usual; below tol = 1e-7 many more. At most 2,000 features; a pass
-    adds up 32 n_features + 80 bytes per class of a query, at most 500 MB.
+    It needs all rows in memory; `RankSVM` with the same graph learns from RowBlocks.
 
     With two classes the optimum is half of the squared hinge support vector machine's with C = nu
     and a free intercept. The paper's Sections 1 and 2 disagree on the direction of an edge; here
@@ -146,7 +142,7 @@ class ConvexHullRanker(SolvedRanker):
     def violations(self) -> Violations:
         """Return the training rows outside the limits of their class, the farthest first.
 
-        A ranker from a model file, or of RowBlocks, holds no training rows: a PairrankError.
+        A ranker from a model file holds no training rows: a PairrankError.
 
         Returns
         -------
@@ -155,8 +151,8 @@ class ConvexHullRanker(SolvedRanker):
         check_is_fitted(self)
         if not hasattr(self, "slacks_"):
             raise PairrankError(
-                "a ranker from a model file, or of RowBlocks, has no training rows, so it lists no "
-                "violations: fit it again on rows in memory"
+                "a ranker from a model file has no training rows, so it lists no violations: fit "
+                "it again"
             )
         rows = np.flatnonzero(self.slacks_)
         rows = rows[np.argsort(-self.slacks_[rows], kind="stable")]
@@ -191,17 +187,6 @@ class ConvexHullRanker(SolvedRanker):
             own = objective.coefficients(w)
             return own if lift is None else lift @ own
 
-        def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
-            return _limits_of(coef, limits, objective, preferences)
-
-        problem, n_edges = LimitRows(objective), objective.edges.shape[0]
-        return self._solver(minimize_with_limits, problem, coefficients, limits_of, n_edges)
-
-    def _solver(
-        self, minimize: Any, problem: Any, coefficients: Any, limits_of: Any, n_edges: int
-    ) -> Solve:
-        """Return the function that solves; `limits_of` takes the solver's weights and limits."""
-
         def solve(target: Any, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
             points: list[tuple[Any, Any]] = []
 
@@ -212,51 +197,19 @@ class ConvexHullRanker(SolvedRanker):
 
             def at(iteration: int) -> _Limits:
                 is_last = iteration >= found.n_iter or not points
-                return limits_of(*((found.coef, found.limits) if is_last else points[iteration]))
+                coef, limits = (found.coef, found.limits) if is_last else points[iteration]
+                return _limits_of(coef, limits, objective, preferences)
 
-            found = minimize(
-                problem,
+            found = minimize_with_limits(
+                LimitRows(objective),
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 callback=None if callback is None else converted,
             )
             ended = found.status, found.n_iter, found.history, found.lower_bound
-            return _Hull(coefficients(found.coef), *ended, n_edges, at)
+            return _Hull(coefficients(found.coef), *ended, objective.edges.shape[0], at)
 
         return solve
-
-    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
-        from pairrank.blocks.hull import prepare_hull
-
-        return prepare_hull(passes, catalog, as_graph(self.graph))
-
-    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.blocks.hull import HullProblem
-
-        problem = HullProblem(passes, prepared, float(self.nu))
-
-        def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
-            limits = np.where(problem.bounded, limits, [[-np.inf], [np.inf]])
-            return _Limits((limits + problem.offset(coef)).T)
-
-        n_edges = problem.edges.shape[0]
-        return self._solver(minimize_smoothed, problem, np.asarray, limits_of, n_edges)
-
-    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
-        self._set_limits(solutions[0], prepared.labels)
-        if prepared.catalog.sample.rows.qid is not None:
-            self.limit_qid_ = prepared.queries
-
-    def _set_limits(self, hull: _Hull, labels: NDArray[Any]) -> None:
-        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
-        self.limits_, slacks, sides = hull.at(self.best_iteration_)
-        self.limit_labels_ = labels
-        self.__dict__.pop("slacks_", None)
-        if slacks is not None and sides is not None:
-            self.slacks_, self._sides = slacks, sides
-
-    def _shift_scores(self, offset: Any) -> None:
-        self.limits_ = self.limits_ + offset
 
     def _lift(self, weight: FloatArray | None) -> FloatArray | None:
         """Return the matrix from the penalised weights to `coef_`; None where they are the same.
@@ -277,7 +230,10 @@ class ConvexHullRanker(SolvedRanker):
     def _conclude(
         self, rows: Rows, features: Any, preferences: Levels, solutions: list[_Hull]
     ) -> None:
-        self._set_limits(solutions[0], preferences.labels[preferences.group_level])
+        hull = solutions[0]
+        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
+        self.limits_, self.slacks_, self._sides = hull.at(self.best_iteration_)
+        self.limit_labels_ = preferences.labels[preferences.group_level]
         if rows.qid is not None:
             weight = rows.sample_weight
             kept = rows.qid if weight is None else rows.qid[weight > 0]
@@ -286,11 +242,11 @@ class ConvexHullRanker(SolvedRanker):
 
 
 class _Limits(NamedTuple):
-    """Limits of the scores by class; slacks and sides by row, None after a fit on blocks."""
+    """Limits of the scores by class; slacks and sides by row."""
 
     limits: FloatArray
-    slacks: FloatArray | None = None
-    sides: NDArray[np.int8] | None = None
+    slacks: FloatArray
+    sides: NDArray[np.int8]
 
 
 class _Hull(NamedTuple):

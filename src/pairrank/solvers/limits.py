@@ -1,9 +1,8 @@
-"""Rows with shared limits: the interior point method, Newton's equations, runs of solvers."""
+"""Rows with shared limits: the interior point method and Newton's equations."""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -61,97 +60,6 @@ class LimitSolution(NamedTuple):
     n_iter: int
     history: list[BoundStep]
     lower_bound: float
-
-
-class LimitRun(ABC):
-    """One run: the best weights and limits, the best lower bound, and the history.
-
-    The start is w = 0 with limits at 1 and -1. The stop is a proof: the objective less the lower
-    bound is at most `tol` times the objective. A run without progress in so many iterations as its
-    class has `patience` ends too.
-    """
-
-    patience: int
-
-    def __init__(
-        self, problem: LimitGraph, tol: float, callback: Callable[[BoundStep], object] | None
-    ) -> None:
-        self._n_groups, self._tol, self._callback = problem.n_groups, tol, callback
-        self._begin = time.perf_counter()
-        self._low, self._high = problem.edges.T
-        limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
-        self._best = (np.zeros(problem.n_features), limits)
-        self._least, self._bound, self._since = np.inf, -np.inf, 0
-        self._history: list[BoundStep] = []
-
-    def run(self, max_iter: int) -> LimitSolution:
-        """Iterate until a stop; failures of the arithmetic and interrupts are statuses."""
-        status, n_iter = Status.MAX_ITER, 0
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                self._start()
-                ended = self._record(0)
-                while ended is None and n_iter < max_iter:
-                    ended = self._advance()
-                    n_iter += 1
-                    ended = ended or self._record(n_iter)
-            status = ended or status
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        except OverflowError:
-            status = Status.OVERFLOW
-        except linalg.LinAlgError:
-            status = Status.NO_PROGRESS
-        return LimitSolution(*self._best, status, n_iter, self._history, self._bound)
-
-    @abstractmethod
-    def _start(self) -> None:
-        """Evaluate the start."""
-
-    @abstractmethod
-    def _record(self, n_iter: int) -> Status | None:
-        """Keep what the current point is better in; return a status if the run ends."""
-
-    @abstractmethod
-    def _advance(self) -> Status | None:
-        """Take a step; return a status if there is none."""
-
-    def _keep(
-        self, n_iter: int, value: float, bound: float, weights: FloatArray, limits: FloatArray
-    ) -> Status | None:
-        """Keep a finite objective and a lower bound if better; return a status if the run ends."""
-        self._since += 1
-        if value < self._least * (1.0 - 1e-3 * self._tol):
-            self._since = 0
-        if value < self._least:
-            self._least, self._best = value, (weights, limits)
-        if bound > self._bound:
-            self._bound, self._since = bound, 0
-        seconds = time.perf_counter() - self._begin
-        step = BoundStep(n_iter, self._least, self._bound, None, seconds)
-        self._history.append(step)
-        coef, kept = self._best
-        if self._callback and self._callback(step._replace(coef=coef.copy(), limits=kept.copy())):
-            return Status.STOPPED
-        if self._least - self._bound <= self._tol * self._least:
-            return Status.CONVERGED
-        return Status.NO_PROGRESS if self._since > self.patience else None
-
-    def _first_forces(self, totals: FloatArray) -> FloatArray:
-        """Return forces of the edges as strong as the rows' multipliers, (2, n_groups) totals."""
-        force = np.zeros(self._low.size)
-        for side, groups in ((0, self._high), (1, self._low)):
-            force += 0.5 * totals[side, groups] / np.bincount(groups)[groups]
-        return force
-
-    def _forces(self, force: FloatArray) -> FloatArray:
-        """Return the sum of the edges' forces on the lower and the upper limit of each group."""
-        ends = (self._high, self._low)
-        return np.stack([np.bincount(groups, force, self._n_groups) for groups in ends])
-
-    def _widening(self, limits: FloatArray) -> FloatArray:
-        """Return by how much a change of the limits moves the ends of each edge apart."""
-        return np.asarray(limits[0, self._high] - limits[1, self._low])
 
 
 class LimitSystem:
@@ -251,6 +159,8 @@ def _require_finite(matrix: FloatArray) -> None:
 
 
 _PART_TO_BOUNDARY = 0.995
+_PATIENCE = 8
+"""A run without progress in so many iterations ends."""
 
 
 class _Residual(NamedTuple):
@@ -291,39 +201,82 @@ def minimize_with_limits(
     return _Run(rows, tol, callback).run(max_iter)
 
 
-class _Run(LimitRun):
-    """One run: the current point, the best so far and the history.
+class _Run:
+    """One run: the current point, the best weights and limits, the best lower bound, the history.
 
     An edge has a force, its multiplier, and a gap, its margin; `rows` have those of rows. The start
     has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers and
     margins keep the ratio that they have there, so a row of weight 2 equals two rows.
     """
 
-    patience = 8
-
     def __init__(
         self, rows: Any, tol: float, callback: Callable[[BoundStep], object] | None
     ) -> None:
-        super().__init__(rows.problem, tol, callback)
-        self._rows = rows
-        self._weights, self._limits = self._best
+        problem: LimitGraph = rows.problem
+        self._rows, self._tol, self._callback = rows, tol, callback
+        self._begin = time.perf_counter()
+        self._n_groups, (self._low, self._high) = problem.n_groups, problem.edges.T
+        self._weights = np.zeros(problem.n_features)
+        self._limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
+        self._best = self._weights, self._limits
+        self._least, self._bound, self._since = np.inf, -np.inf, 0
+        self._history: list[BoundStep] = []
+
+    def run(self, max_iter: int) -> LimitSolution:
+        """Iterate until a stop; failures of the arithmetic and interrupts are statuses."""
+        status, n_iter = Status.MAX_ITER, 0
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                self._start()
+                ended = self._record(0)
+                while ended is None and n_iter < max_iter:
+                    self._advance()
+                    n_iter += 1
+                    ended = self._record(n_iter)
+            status = ended or status
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        except OverflowError:
+            status = Status.OVERFLOW
+        except linalg.LinAlgError:
+            status = Status.NO_PROGRESS
+        return LimitSolution(*self._best, status, n_iter, self._history, self._bound)
 
     def _start(self) -> None:
+        """Evaluate the start; the edges' forces are as strong as the rows' multipliers."""
         self._sums = sums = self._rows.move(0.0, self._weights, self._limits)
-        self._force = self._first_forces(sums.totals)
+        self._force = np.zeros(self._low.size)
+        for side, groups in ((0, self._high), (1, self._low)):
+            self._force += 0.5 * sums.totals[side, groups] / np.bincount(groups)[groups]
         self._gap = np.ones(self._force.size)
         self._ratio = self._force
         self._total = sums.products + float(self._force.sum())
 
     def _record(self, n_iter: int) -> Status | None:
+        """Keep what the current point is better in; return a status if the run ends."""
         self._residual = residual = self._measure(self._sums)
-        if not np.isfinite(residual.value) or not np.isfinite(residual.products):
+        value, bound = residual.value, residual.lower_bound
+        if not np.isfinite(value) or not np.isfinite(residual.products):
             return Status.OVERFLOW
-        bound = residual.lower_bound
-        return self._keep(n_iter, residual.value, bound, self._weights, self._limits)
+        self._since += 1
+        if value < self._least * (1.0 - 1e-3 * self._tol):
+            self._since = 0
+        if value < self._least:
+            self._least, self._best = value, (self._weights, self._limits)
+        if bound > self._bound:
+            self._bound, self._since = bound, 0
+        seconds = time.perf_counter() - self._begin
+        step = BoundStep(n_iter, self._least, self._bound, None, seconds)
+        self._history.append(step)
+        coef, kept = self._best
+        if self._callback and self._callback(step._replace(coef=coef.copy(), limits=kept.copy())):
+            return Status.STOPPED
+        if self._least - self._bound <= self._tol * self._least:
+            return Status.CONVERGED
+        return Status.NO_PROGRESS if self._since > _PATIENCE else None
 
     def _measure(self, sums: RowSums) -> _Residual:
-        forces = self._forces(self._force)
+        forces = self._by_group(self._force)
         off = forces - sums.totals
         return _Residual(
             weights=self._weights + sums.gradient,
@@ -365,13 +318,18 @@ class _Run(LimitRun):
         `asked` is the change of the edges' forces where nothing else changes.
         """
         gradient, totals = self._rows.known(target)
-        balance = self._forces(asked) - totals
+        balance = self._by_group(asked) - totals
         weights, limits = system.solve(
             -self._residual.weights - gradient,
             np.stack((balance[0], -balance[1])) - self._residual.limits,
         )
-        gap = self._widening(limits)
+        gap = limits[0, self._high] - limits[1, self._low]
         return weights, limits, asked - self._stiffness * gap, gap
+
+    def _by_group(self, force: FloatArray) -> FloatArray:
+        """Return the sum of the edges' forces on the lower and the upper limit of each group."""
+        ends = (self._high, self._low)
+        return np.stack([np.bincount(groups, force, self._n_groups) for groups in ends])
 
     def _length(self, steepest: float, force: FloatArray, gap: FloatArray) -> float:
         """Return the step length, at most 1, at which a multiplier or a margin becomes 0."""
