@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import ReadingCallback, delete_leftovers, is_file, name_of, writes
-from pairrank.io.dispatch import format_of, queries_beside, read_rows, write_blocks
+from pairrank.io.dispatch import format_of, read_rows, write_blocks
 from pairrank.io.rows import (
     ROW_COLUMNS,
     Rows,
@@ -36,7 +35,6 @@ def convert(
     label: str | None = "label",
     drop: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
     dtype: Any = np.float64,
     callback: ReadingCallback | None = None,
     **columns: str | None,
@@ -54,7 +52,7 @@ def convert(
         "-" is standard input or output. Standard input and Parquet are read as wholes.
     to : {"auto", "svmlight", "csv", "parquet"}
         As `format`, of the target.
-    label, drop, drop_text, query_sizes
+    label, drop, drop_text
         As for `read_rows`.
     **columns : str, optional
         As for `read_rows`. The comments of svmlight text give document identifiers without `docid`.
@@ -85,7 +83,6 @@ def convert(
             label=label,
             drop=drop,
             drop_text=drop_text,
-            query_sizes=query_sizes,
             dtype=dtype,
             comments=True,
             callback=callback,
@@ -93,10 +90,10 @@ def convert(
         )
         blocks = iter([rows])
     elif kind == "svmlight":
-        blocks = _svmlight_blocks(source, query_sizes, dtype, callback)
+        blocks = _svmlight_blocks(source, dtype, callback)
     else:
         roles = Roles(named, None, drop, drop_text=drop_text)
-        blocks = _csv_blocks(source, roles, query_sizes, dtype, callback)
+        blocks = _csv_blocks(source, roles, dtype, callback)
     if into != "svmlight":
         blocks = _with_documents(blocks, name_of(source))
     if isinstance(target, str | os.PathLike):
@@ -105,31 +102,24 @@ def convert(
 
 
 def _svmlight_blocks(
-    source: Any, query_sizes: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
+    source: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of svmlight text, with their comments."""
     text = SvmlightText(source, dtype, comments=False, callback=callback)
     for _ in text.blocks():
         pass
     shape, extent = text.shape("auto", None, "auto"), text.extent
-    queries, n_rows = queries_beside(source, query_sizes, text.n_rows, shape.queries), 0
     text.comments = True
     for block in text.blocks():
         if text.extent != extent:
             raise FileFormatError(
                 f"{text.name}: the text has changed while it was read; convert it again"
             )
-        rows = shape.rows(block)
-        yield rows if queries is None else rows._replace(qid=_share(queries, n_rows, block.labels))
-        n_rows += len(block.labels)
+        yield shape.rows(block)
 
 
 def _csv_blocks(
-    source: Any,
-    roles: Roles,
-    query_sizes: Any,
-    dtype: np.dtype[Any],
-    callback: ReadingCallback | None,
+    source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
     text, named = CsvText(source, name_of(source), callback), roles.columns
@@ -146,7 +136,7 @@ def _csv_blocks(
                 as_text.add(column)
     if not n_rows:
         raise FileFormatError(f"{text.name}: no rows below the header")
-    queries, n_before, kind = queries_beside(source, query_sizes, n_rows, named.get("qid")), 0, ""
+    kind = ""
     for part in text.parts(numbers, texts):
         rows = rows_of(part, named, features, dtype, list(as_text))
         kind = kind or ("" if rows.y is None else rows.y.dtype.kind)
@@ -155,18 +145,10 @@ def _csv_blocks(
                 f"{part.place(0)}: from here on labels are {_KINDS[rows.y.dtype.kind]}, and "
                 f"{_KINDS[kind]} before; use numbers for all rows, or names for all"
             )
-        if queries is not None:
-            rows = rows._replace(qid=_share(queries, n_before, rows.X))
-        n_before += len(part)
         yield rows
 
 
 _KINDS = {"f": "numbers", "U": "names"}
-
-
-def _share(queries: NDArray[Any], start: int, rows: Any) -> NDArray[Any]:
-    """Return the queries of a block whose first row is number `start`."""
-    return queries[start : start + len(rows)]
 
 
 def _with_documents(blocks: Iterator[Rows], name: str) -> Iterator[Rows]:

@@ -1,14 +1,12 @@
-"""read_rows and write_rows: the format follows from the file's name; rows per query."""
+"""read_rows and write_rows: the format follows from the file's name."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import (
@@ -16,15 +14,10 @@ from pairrank.io._streams import (
     STANDARD_STREAM,
     ReadingCallback,
     name_of,
-    read_bytes,
     reads,
     writes,
 )
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
-
-_SUFFIXES = (".query", ".group")
-_MOST_ROWS = 2**63 - 1
-
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -72,7 +65,6 @@ def read_rows(
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
@@ -87,9 +79,6 @@ def read_rows(
     names: it ignores those of labels and queries, and refuses those of weights. With any `docid`
     its document identifiers are read from the comments, `# docid = X` or `# X`.
 
-    Rows without queries take them from a side file, if there is one: LightGBM's `DATA.query` or
-    XGBoost's `DATA.group`, with the number of rows of each query, one per line.
-
     Parameters
     ----------
     label : str, optional
@@ -103,8 +92,6 @@ def read_rows(
     drop_text : bool
         Whether to leave out columns of text as features; False refuses them. In CSV, a column is
         text if its first 100 rows hold more words than numbers.
-    query_sizes : str or path-like, optional
-        The side file; None looks for one beside a named file.
     n_features : int, optional
         Columns of X. CSV and Parquet must have this many. svmlight text may have fewer if it leaves
         out zeros; see `read_svmlight`.
@@ -150,8 +137,7 @@ def read_rows(
         roles = Roles(named, features, drop, ignore, drop_text)
         rows = read_table(source, kind, roles, dtype, callback)
         _check_width(source, rows, n_features)
-    queries = queries_beside(source, query_sizes, rows.X.shape[0], rows.qid)
-    return rows if queries is None else rows._replace(qid=queries)
+    return rows
 
 
 def _read_svmlight(
@@ -187,64 +173,6 @@ def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
             f"they are {listed(rows.feature_names or ())}"
             + (others if found > n_features else "; the file is of another set of features")
         )
-
-
-def queries_beside(
-    source: Any, query_sizes: Any, n_rows: int, qid: Any = None
-) -> NDArray[np.int64] | None:
-    """Return the queries of rows without `qid` by the side file that is given, or exists."""
-    if qid is not None:
-        if query_sizes is not None:
-            raise PairrankError(
-                f"{name_of(source)}: the rows have queries of their own; leave out the rows per "
-                f"query in {query_sizes}"
-            )
-        return None
-    side = _side_file(source) if query_sizes is None else query_sizes
-    if side is None:
-        return None
-    sizes = _query_sizes(side)
-    if sum(sizes) != n_rows:
-        raise FileFormatError(
-            f"{name_of(side)}: its {len(sizes):,} queries have {sum(sizes):,} rows, the data has "
-            f"{n_rows:,}; give the side file of this data"
-        )
-    return np.repeat(np.arange(1, len(sizes) + 1), sizes)
-
-
-def _side_file(source: Any) -> Path | None:
-    """Return the side file of a data file: its name, with or without compression, and a suffix."""
-    if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
-        return None
-    name = os.fspath(source)
-    stems = {name, *(name.removesuffix(each) for each in COMPRESSED_SUFFIXES)}
-    found = [Path(stem + suffix) for stem in sorted(stems) for suffix in _SUFFIXES]
-    found = [path for path in found if path.is_file()]
-    if len(found) > 1:
-        raise PairrankError(
-            f"{name}: {' and '.join(map(str, found))} both give rows per query; name one with "
-            "--query-sizes (in Python query_sizes=), or remove the other"
-        )
-    return found[0] if found else None
-
-
-def _query_sizes(side: Any) -> list[int]:
-    """Return the number of rows of each query in a file of one whole number per line."""
-    lines = read_bytes(side).removeprefix(b"\xef\xbb\xbf").splitlines()
-    sizes = []
-    for line, text in enumerate(lines, start=1):
-        cell = text.strip()
-        if cell and not (cell.isdigit() and int(cell) <= _MOST_ROWS):
-            raise FileFormatError(
-                f"{name_of(side)}, line {line}: {cell.decode(errors='replace')!r} is not a number "
-                "of rows; a line holds the rows of a query, such as 12"
-            )
-        sizes += [int(cell)] if cell else []
-    if not sizes:
-        raise FileFormatError(
-            f"{name_of(side)}: no lines; a line holds the rows of a query, such as 12"
-        )
-    return sizes
 
 
 @writes
