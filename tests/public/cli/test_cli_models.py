@@ -24,7 +24,7 @@ from pairrank import (
     load_model,
     metrics,
 )
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 
 MODELS = {
     "ranksvm": (RankSVM, "C"),
@@ -40,7 +40,7 @@ MODELS = {
 
 
 def rows_of(folder, name):
-    rows = read_svmlight(folder / f"{name}.txt")
+    rows = read_rows(folder / f"{name}.txt")
     return rows.X, rows.y, rows.qid
 
 

@@ -96,16 +96,6 @@ def test_convert_keeps_document_identifiers(folder, tmp_path, source, target):
     assert np.array_equal(back.X, rows_of(1).X)
 
 
-def test_convert_keeps_whole_comments_of_svmlight_text(tmp_path):
-    text = "1 qid:1 1:2.5 #docid = GX inc = 1\n0 qid:1 1:3.5 # nothing known\n"
-    (tmp_path / "a.txt").write_text(text)
-    run("convert", tmp_path / "a.txt", tmp_path / "b.txt")
-    assert (tmp_path / "b.txt").read_text() == text
-    said = refused("convert", tmp_path / "a.txt", tmp_path / "b.csv")
-    assert "row 1 (from 0) has no document identifier, others have" in said
-    assert "a.txt" in said
-
-
 @pytest.mark.parametrize(
     ("source", "target"),
     [("csv", ["x.qrels"]), ("csv", ["x.qrels.gz"]), ("txt", ["x", "--to", "qrels"])],

@@ -9,7 +9,7 @@ import pytest
 
 from cli_runs import misused, run
 from pairrank import load_model
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 from pairrank.metrics import tube_cost
 
 COMMANDS = [
@@ -193,7 +193,7 @@ def test_help_is_that_of_the_model():
 
 
 def test_a_tube_is_judged_by_the_model_s_own_epsilon_and_power(folder, tmp_path):
-    rows, model = read_svmlight(folder / "valid.txt"), tmp_path / "tube"
+    rows, model = read_rows(folder / "valid.txt"), tmp_path / "tube"
     tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2, "--valid", folder / "valid.txt"]
     asked = ["--metric", "tube_cost", "--json"]
     trained = json.loads(run("train", folder / "train.txt", "-o", model, *tube, *asked).stdout)

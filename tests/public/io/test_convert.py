@@ -104,3 +104,6 @@ def test_what_cannot_be_converted_is_refused(tmp_path):
     with pytest.raises(PairrankError, match="a number as label"):
         convert(tmp_path / "rows.csv", tmp_path / "rows.txt", qid="qid")
     assert not (tmp_path / "rows.txt").exists()
+    (tmp_path / "some.txt").write_text("1 1:2 # docid = a\n1 1:2 # no idea\n")
+    with pytest.raises(FileFormatError, match=r"some\.txt: .* row 1 \(from 0\) has no document"):
+        convert(tmp_path / "some.txt", tmp_path / "rows.parquet")
