@@ -6,7 +6,6 @@ require("dask.dataframe", "dask", "rankers on a cluster")
 require("distributed", "dask", "rankers on a cluster")
 
 from pairrank.dask import metrics as metrics  # noqa: E402
-from pairrank.dask.rankers import DaskConvexHullRanker as DaskConvexHullRanker  # noqa: E402
 from pairrank.dask.rankers import DaskMPRank as DaskMPRank  # noqa: E402
 from pairrank.dask.rankers import DaskRankNCG as DaskRankNCG  # noqa: E402
 from pairrank.dask.rankers import DaskRankRLS as DaskRankRLS  # noqa: E402

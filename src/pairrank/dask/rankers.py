@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pairrank.dask.on_dask import OnDask
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators.convex_hull import ConvexHullRanker
 from pairrank.estimators.mp_rank import MPRank
 from pairrank.estimators.rank_ncg import RankNCG
 from pairrank.estimators.rank_rls import RankRLS
@@ -35,8 +34,3 @@ class DaskMPRank(OnDask, MPRank):
 @ranker
 class DaskSVRank(OnDask, SVRank):
     """SVRank on a Dask cluster: the options and the answer of `pairrank.SVRank`."""
-
-
-@ranker
-class DaskConvexHullRanker(OnDask, ConvexHullRanker):
-    """ConvexHullRanker on a Dask cluster: options and answer of `pairrank.ConvexHullRanker`."""

@@ -33,8 +33,6 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         callback=given["callback"],
         scale=getattr(blocks._scaler, "scale_", 1.0),
     )
-    mean = getattr(blocks._scaler, "mean_", None)
-    ranker._shift_scores(0.0 if mean is None else ranker.coef_ @ mean)
     return ranker
 
 
@@ -85,7 +83,6 @@ def fit_on_passes(
     status = ranker._keep(solutions, watches, n_targets)
     ranker._warn(status, row_scores(catalog.sample.rows.X))
     ranker.coef_ = ranker.coef_ / scale
-    ranker._conclude_blocks(prepared, solutions)
     return ranker
 
 

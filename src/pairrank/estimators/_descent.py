@@ -255,9 +255,7 @@ def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | No
 
     def show(step: Any) -> None:
         left = ""
-        if hasattr(step, "lower_bound"):
-            left = f"lower bound {step.lower_bound:.8e}  "
-        elif not np.isnan(step.gap):
+        if not np.isnan(step.gap):
             left = f"gap {step.gap:.2e}  "
         elif not np.isnan(step.gradient_norm):
             left = f"|gradient| {step.gradient_norm:.2e}  "

@@ -17,7 +17,6 @@ from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
 from pairrank.blocks import RowBlocks
-from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import AnyKernel, BaseRanker, Seed
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._docstrings import of_rows, ranker
@@ -61,7 +60,8 @@ class FittedRanker(BaseRanker, ABC):
     """A ranker with the one `fit`.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_accuracy`, `_keep` and `_conclude`. It stops early by validation rows if
+    overrides `_accuracy`, `_keep` and `_conclude`. One that learns from blocks also defines
+    `_prepare_blocks` and `_block_solver`. It stops early by validation rows if
     `_stops_early`; where it has a `validation_fraction` it draws them.
     """
 
@@ -94,15 +94,15 @@ class FittedRanker(BaseRanker, ABC):
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             Validation rows, for `validation_scores_` and for stopping early (see `patience`).
         callback : callable, optional
-            Called with a `Step` (ConvexHullRanker: a `BoundStep`; RankBoost: alphas as `coef`)
-            after every iteration; returning True stops the fit.
+            Called with a `Step` (RankBoost: alphas as `coef`) after every iteration; returning True
+            stops the fit.
 
         Returns
         -------
         self
         """
         given = locals()
-        if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):
+        if isinstance(X, RowBlocks) and hasattr(self, "_prepare_blocks"):
             from pairrank.estimators._blocks import fit_row_blocks
 
             return fit_row_blocks(self, given)
@@ -245,23 +245,6 @@ class SolvedRanker(FittedRanker, ABC):
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         super()._check_parameters()
-
-    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
-        """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
-
-        A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,
-        which returns the function that solves for a target, by number.
-        """
-        raise PairrankError(
-            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
-            "RankSVM, RankNCG or another linear ranker"
-        )
-
-    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
-        """Set further fitted attributes after a fit on blocks."""
-
-    def _shift_scores(self, offset: Any) -> None:
-        """Add an offset to fitted attributes that are in the unit of scores."""
 
     def _check_blocks(self) -> None:
         """Raise a PairrankError for parameters that need all rows in memory."""

@@ -12,8 +12,7 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray, Status
-from pairrank.blocks._contracts import Passes
+from pairrank._protocols import FloatArray, Status, Step
 from pairrank.estimators._base import Graph
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
@@ -24,8 +23,7 @@ from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
-from pairrank.solvers.limits import BoundStep, minimize_with_limits
-from pairrank.solvers.smoothed_limits import minimize_smoothed
+from pairrank.solvers.limits import minimize_with_limits
 
 _MOST_EDGES = 1_000_000
 
@@ -95,14 +93,14 @@ class ConvexHullRanker(SolvedRanker):
         Its query, where `qid` was given.
     slacks_ : ndarray of shape (n_rows,)
         How far each training row is outside its limits, 0 inside.
-    objective_, lower_bound_ : float
-        The objective reached, and a bound that no weights can go below.
+    objective_, lower_bound_, gap_ : float
+        The objective reached, a bound that no weights can go below, and their difference.
     n_pairs_, n_edges_ : int
         The number of preferences, and of edges between classes of a query.
     n_rows_, n_queries_, n_ties_
     n_iter_, best_iteration_, status_, validation_scores_
-    history_ : list of BoundStep
-        Objective, lower bound and seconds of each iteration.
+    history_ : list of Step
+        Objective, gap and seconds of each iteration.
     kernel_, n_features_in_, feature_names_in_
 
     Notes
@@ -112,9 +110,7 @@ class ConvexHullRanker(SolvedRanker):
     gradients and products with X. Each query has its own limits; the weights are shared. "full" has
     an edge for any two classes of a query: with S classes it adds O(S^3) per step.
 
-    On RowBlocks each row's slack is eliminated from a smoothed cost, so that `slacks_` is not set.
-    Thirty to a hundred passes are usual; below tol = 1e-7 many more. At most 2,000 features; a pass
-    adds up 32 n_features + 80 bytes per class of a query, at most 500 MB.
+    All rows are in memory: RowBlocks are refused.
 
     With two classes the optimum is half of the squared hinge support vector machine's with C = nu
     and a free intercept. The paper's Sections 1 and 2 disagree on the direction of an edge; here
@@ -146,7 +142,7 @@ class ConvexHullRanker(SolvedRanker):
     def violations(self) -> Violations:
         """Return the training rows outside the limits of their class, the farthest first.
 
-        A ranker from a model file, or of RowBlocks, holds no training rows: a PairrankError.
+        A ranker from a model file holds no training rows: a PairrankError.
 
         Returns
         -------
@@ -155,8 +151,8 @@ class ConvexHullRanker(SolvedRanker):
         check_is_fitted(self)
         if not hasattr(self, "slacks_"):
             raise PairrankError(
-                "a ranker from a model file, or of RowBlocks, has no training rows, so it lists no "
-                "violations: fit it again on rows in memory"
+                "a ranker from a model file has no training rows, so it lists no violations: fit "
+                "it again"
             )
         rows = np.flatnonzero(self.slacks_)
         rows = rows[np.argsort(-self.slacks_[rows], kind="stable")]
@@ -187,76 +183,34 @@ class ConvexHullRanker(SolvedRanker):
         objective = HullObjective(features if lift is None else features @ lift, preferences, 1.0)
         objective.cost *= float(self.nu)
 
-        def coefficients(w: Any) -> FloatArray:
+        def coefficients(w: FloatArray) -> FloatArray:
             own = objective.coefficients(w)
             return own if lift is None else lift @ own
 
-        def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
-            return _limits_of(coef, limits, objective, preferences)
+        def solve(target: Any, start: None, callback: Callable[[Step], Any] | None) -> _Hull:
+            points: list[tuple[FloatArray, FloatArray]] = []
 
-        problem, n_edges = LimitRows(objective), objective.edges.shape[0]
-        return self._solver(minimize_with_limits, problem, coefficients, limits_of, n_edges)
-
-    def _solver(
-        self, minimize: Any, problem: Any, coefficients: Any, limits_of: Any, n_edges: int
-    ) -> Solve:
-        """Return the function that solves; `limits_of` takes the solver's weights and limits."""
-
-        def solve(target: Any, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
-            points: list[tuple[Any, Any]] = []
-
-            def converted(step: BoundStep) -> Any:
+            def converted(step: Step, limits: FloatArray) -> Any:
                 assert callback is not None
-                points.append((step.coef, step.limits))
+                assert step.coef is not None
+                points.append((step.coef, limits))
                 return callback(step._replace(coef=coefficients(step.coef)))
 
             def at(iteration: int) -> _Limits:
                 is_last = iteration >= found.n_iter or not points
-                return limits_of(*((found.coef, found.limits) if is_last else points[iteration]))
+                point = (found.coef, found.limits) if is_last else points[iteration]
+                return _limits_of(*point, objective, preferences)
 
-            found = minimize(
-                problem,
+            found = minimize_with_limits(
+                LimitRows(objective),
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 callback=None if callback is None else converted,
             )
             ended = found.status, found.n_iter, found.history, found.lower_bound
-            return _Hull(coefficients(found.coef), *ended, n_edges, at)
+            return _Hull(coefficients(found.coef), *ended, objective.edges.shape[0], at)
 
         return solve
-
-    def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
-        from pairrank.blocks.hull import prepare_hull
-
-        return prepare_hull(passes, catalog, as_graph(self.graph))
-
-    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        from pairrank.blocks.hull import HullProblem
-
-        problem = HullProblem(passes, prepared, float(self.nu))
-
-        def limits_of(coef: FloatArray, limits: FloatArray) -> _Limits:
-            limits = np.where(problem.bounded, limits, [[-np.inf], [np.inf]])
-            return _Limits((limits + problem.offset(coef)).T)
-
-        n_edges = problem.edges.shape[0]
-        return self._solver(minimize_smoothed, problem, np.asarray, limits_of, n_edges)
-
-    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
-        self._set_limits(solutions[0], prepared.labels)
-        if prepared.catalog.sample.rows.qid is not None:
-            self.limit_qid_ = prepared.queries
-
-    def _set_limits(self, hull: _Hull, labels: NDArray[Any]) -> None:
-        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
-        self.limits_, slacks, sides = hull.at(self.best_iteration_)
-        self.limit_labels_ = labels
-        self.__dict__.pop("slacks_", None)
-        if slacks is not None and sides is not None:
-            self.slacks_, self._sides = slacks, sides
-
-    def _shift_scores(self, offset: Any) -> None:
-        self.limits_ = self.limits_ + offset
 
     def _lift(self, weight: FloatArray | None) -> FloatArray | None:
         """Return the matrix from the penalised weights to `coef_`; None where they are the same.
@@ -277,7 +231,10 @@ class ConvexHullRanker(SolvedRanker):
     def _conclude(
         self, rows: Rows, features: Any, preferences: Levels, solutions: list[_Hull]
     ) -> None:
-        self._set_limits(solutions[0], preferences.labels[preferences.group_level])
+        hull = solutions[0]
+        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
+        self.limits_, self.slacks_, self._sides = hull.at(self.best_iteration_)
+        self.limit_labels_ = preferences.labels[preferences.group_level]
         if rows.qid is not None:
             weight = rows.sample_weight
             kept = rows.qid if weight is None else rows.qid[weight > 0]
@@ -286,11 +243,11 @@ class ConvexHullRanker(SolvedRanker):
 
 
 class _Limits(NamedTuple):
-    """Limits of the scores by class; slacks and sides by row, None after a fit on blocks."""
+    """Limits of the scores by class; slacks and sides by row."""
 
     limits: FloatArray
-    slacks: FloatArray | None = None
-    sides: NDArray[np.int8] | None = None
+    slacks: FloatArray
+    sides: NDArray[np.int8]
 
 
 class _Hull(NamedTuple):
@@ -299,7 +256,7 @@ class _Hull(NamedTuple):
     coef: FloatArray
     status: Status
     n_iter: int
-    history: list[BoundStep]
+    history: list[Step]
     lower_bound: float
     n_edges: int
     at: Callable[[int], _Limits]
