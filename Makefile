@@ -7,6 +7,8 @@ LOWEST := .venv-lowest
 EXTRAS := .venv-extras
 DOCS := .venv-docs
 WHEEL := .venv-wheel
+# Python keeps its bytecode: without it each command that a test starts imports for seconds longer.
+export PYTHONDONTWRITEBYTECODE :=
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .PHONY: help demo test test-all test-portable test-lowest test-extras test-wheel planted lint format bench reproduce docs clean

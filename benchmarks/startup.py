@@ -1,10 +1,11 @@
 """What a fresh process waits for: imports beside scikit-learn's, the demo, first and later fits.
 
-Imports are timed inside fresh processes in turn, interpreter start left out. The demo and the first
-fit start from an empty NUMBA_CACHE_DIR, so that all is compiled; "compiling" is the CPU time within
-numba's compiler, which other load disturbs less. "Later" is the first fit of another process that
-finds the cache, beside the faster of two warm fits of the same process. ``--all`` measures every
-ranker on every kind of rows.
+Imports are timed inside fresh processes in turn, interpreter start left out. Python keeps its
+bytecode, as pip does of what it installs; imports that are not timed write it first. The demo and
+the first fit start from an empty NUMBA_CACHE_DIR, so that all is compiled; "compiling" is the CPU
+time within numba's compiler, which other load disturbs less. "Later" is the first fit of another
+process that finds the cache, beside the faster of two warm fits of the same process. ``--all``
+measures every ranker on every kind of rows.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ FIRST_BAR, LATER_BAR = 8.0, 0.5
 def run(code: str, cache: str | None = None) -> list[float]:
     """Run code in a fresh process of one thread and return the numbers that it prints."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["PYTHONPATH"] = f"{harness.ROOT}{os.pathsep}{environment.get('PYTHONPATH', '')}"
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
@@ -158,6 +160,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="later processes of each fit")
     options = parser.parse_args()
     harness.one_thread()
+    for ranker in FEW:
+        run(f"import pairrank.metrics; from pairrank import {ranker.partition('(')[0]}")
     print("## Start-up\n")
     print(harness.header() + "\n")
     columns = ["statement", "s", f"`{REFERENCE}` s", "ratio", "bar"]

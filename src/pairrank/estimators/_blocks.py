@@ -26,14 +26,13 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
     passes = blocks._passes()
-    fit_on_passes(
+    return fit_on_passes(
         ranker,
         passes,
         held=held_passes(given, passes),
         callback=given["callback"],
         scale=getattr(blocks._scaler, "scale_", 1.0),
     )
-    return ranker
 
 
 def fit_on_passes(

@@ -60,8 +60,7 @@ class FittedRanker(BaseRanker, ABC):
     """A ranker with the one `fit`.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_accuracy`, `_keep` and `_conclude`. One that learns from blocks also defines
-    `_prepare_blocks` and `_block_solver`. It stops early by validation rows if
+    overrides `_accuracy`, `_keep` and `_conclude`. It stops early by validation rows if
     `_stops_early`; where it has a `validation_fraction` it draws them.
     """
 
@@ -102,7 +101,7 @@ class FittedRanker(BaseRanker, ABC):
         self
         """
         given = locals()
-        if isinstance(X, RowBlocks) and hasattr(self, "_prepare_blocks"):
+        if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):
             from pairrank.estimators._blocks import fit_row_blocks
 
             return fit_row_blocks(self, given)
@@ -247,7 +246,17 @@ class SolvedRanker(FittedRanker, ABC):
         super()._check_parameters()
 
     def _check_blocks(self) -> None:
-        """Raise a PairrankError for parameters that need all rows in memory."""
+        """Raise a PairrankError where the ranker, or a parameter, needs all rows in memory.
+
+        A ranker that learns from blocks defines `_prepare_blocks(passes, catalog)`, which lays them
+        out and returns what has `n_pairs` and `n_ties` (or None), and `_block_solver(passes,
+        prepared)`, which returns the function that solves for a target, by number.
+        """
+        if not hasattr(self, "_prepare_blocks"):
+            raise PairrankError(
+                f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
+                "take RankSVM, RankNCG or another linear ranker"
+            )
         if self._maps_features or self._is_precomputed:
             raise PairrankError(
                 f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "

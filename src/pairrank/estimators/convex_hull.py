@@ -110,7 +110,7 @@ class ConvexHullRanker(SolvedRanker):
     gradients and products with X. Each query has its own limits; the weights are shared. "full" has
     an edge for any two classes of a query: with S classes it adds O(S^3) per step.
 
-    All rows are in memory: RowBlocks are refused.
+    It needs all rows in memory; `RankSVM` with the same graph learns from RowBlocks.
 
     With two classes the optimum is half of the squared hinge support vector machine's with C = nu
     and a free intercept. The paper's Sections 1 and 2 disagree on the direction of an edge; here

@@ -131,9 +131,9 @@ def all_pairs_loss(
     small queries. The torch backend costs O(pairs). Memory is O(m): pairs exist in tiles only. The
     gradient is computed with the value; a second derivative costs about as much as the value.
 
-    Of compiled sums, hinges and tubes of queries of 20,000 rows and more are summed in cells of a
+    Of compiled sums, hinges and tubes of queries of 4,000 rows and more are summed in cells of a
     256th of the margin: the value is off by about 1e-8 of itself, the gradient by about 2e-6 (of
-    the hinge 1e-3). The torch backend sums every loss exactly.
+    the hinge 3e-3). The torch backend sums every loss exactly.
 
     Labels, queries and weights are laid out on the CPU. Scores that are not finite give an infinite
     loss and a gradient of NaN. Sums are in float64, under autocast too.

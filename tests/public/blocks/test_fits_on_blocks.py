@@ -9,12 +9,14 @@ from sklearn.base import clone
 
 from block_sources import cut
 from pairrank import (
+    ConvexHullRanker,
     MPRank,
     OrderGraph,
     PairwiseRanker,
     RankNCG,
     RankRLS,
     RankSVM,
+    RowBlocks,
     SVRank,
 )
 from pairrank.exceptions import PairrankError, PairrankWarning
@@ -61,7 +63,7 @@ def made(ranker, layout, form, n_labels, n_rows=900):
         aligned["qid"] = rng.permutation(qid)
     if layout == "one query":
         aligned["qid"] = None
-    if layout == "crossing queries" and isinstance(ranker, ON_LABELS[:3]):
+    if layout == "crossing queries" and isinstance(ranker, ON_LABELS):
         aligned["winner_weight"], aligned["loser_weight"] = rng.choice([0.0, 1.0, 2.0], (2, n_rows))
     return X, y, aligned, borders
 
@@ -140,7 +142,13 @@ def test_the_number_of_blocks_and_threads_changes_no_bit():
     np.testing.assert_array_equal(*coefs)
 
 
-def test_a_kernel_needs_rows_in_memory():
-    X, y, *_ = made(RankSVM(), "one query", "dense", 3)
-    with pytest.raises(PairrankError, match="kernel"):
-        RankSVM(kernel="rbf").fit(cut([100], X, y))
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [(RankSVM(kernel="rbf"), "kernel"), (ConvexHullRanker(), "cannot learn from RowBlocks")],
+)
+def test_what_needs_rows_in_memory_is_refused_before_blocks_are_read(ranker, message):
+    def blocks():
+        raise AssertionError
+
+    with pytest.raises(PairrankError, match=message):
+        ranker.fit(RowBlocks(blocks))

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from block_sources import blocks_of, offset_rows
 from pairrank import (
-    ConvexHullRanker,
     GreedyRankRLS,
     Pairs,
     PairwiseClassifier,
@@ -85,19 +84,8 @@ def test_rows_in_memory_need_labels(rows):
         (RankNCG(covariance="rows"), "leave covariance=None"),
         (RankSVM(patience=3), "pass X_val"),
         (RankBoost(), "take RankSVM"),
-        (ConvexHullRanker(), "take RankSVM"),
         (GreedyRankRLS(2), "take RankSVM"),
         (PairwiseClassifier(RankSVM()), "on a sample"),
-    ],
-    ids=[
-        "kernel",
-        "precomputed",
-        "covariance",
-        "patience",
-        "boost",
-        "hull",
-        "greedy",
-        "classifier",
     ],
 )
 def test_what_blocks_cannot_do_names_an_alternative(rows, ranker, message):
