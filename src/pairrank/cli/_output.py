@@ -66,10 +66,10 @@ class Progress:
         self.console.print(Text(message), soft_wrap=True)
 
     def __call__(self, step: Any) -> None:
-        """Show one iteration: a `Step`, or a `BoundStep`."""
-        gap, left = gap_of(step), ""
-        if not math.isnan(gap):
-            left = f"  gap {gap:.3g}"
+        """Show one iteration: a `Step`."""
+        left = ""
+        if not math.isnan(step.gap):
+            left = f"  gap {step.gap:.3g}"
         elif not math.isnan(step.gradient_norm):
             left = f"  gradient {step.gradient_norm:.3g}"
         self._doing, self._done = f"{step.n_iter:4d}", f"objective {step.value:.6g}{left}"
@@ -88,13 +88,6 @@ class Progress:
         """Show how much of a file is read: a callback of `read_rows`; 0 is unknown."""
         of_all = f" of {decimal(size)}" if size else ""
         self._done = f"{decimal(n_bytes)}{of_all}{f'  {n_rows:,} rows' if n_rows else ''}"
-
-
-def gap_of(step: Any) -> float:
-    """Return how far the objective may be above its minimum; NaN if the solver gives no bound."""
-    if hasattr(step, "lower_bound"):
-        return float(step.value - step.lower_bound)
-    return float(step.gap)
 
 
 def n_compiled() -> int:

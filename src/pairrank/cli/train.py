@@ -23,7 +23,7 @@ from pairrank.cli._models import (
     wrong_usage,
 )
 from pairrank.cli._options import graph_of, option
-from pairrank.cli._output import Progress, gap_of, report
+from pairrank.cli._output import Progress, report
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._rows import (
     Wanted,
@@ -276,7 +276,7 @@ def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
         summary["edges"] = int(ranker.n_edges_)
         summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
     summary["objective"] = float(ranker.objective_)
-    gap = gap_of(ranker.history_[-1]) if ranker.history_ else math.nan
+    gap = ranker.history_[-1].gap if ranker.history_ else math.nan
     if not math.isnan(gap):
         summary["duality gap"] = gap
     summary["iterations"] = int(ranker.n_iter_)

@@ -93,8 +93,8 @@ class FittedRanker(BaseRanker, ABC):
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             Validation rows, for `validation_scores_` and for stopping early (see `patience`).
         callback : callable, optional
-            Called with a `Step` (ConvexHullRanker: a `BoundStep`; RankBoost: alphas as `coef`)
-            after every iteration; returning True stops the fit.
+            Called with a `Step` (RankBoost: alphas as `coef`) after every iteration; returning True
+            stops the fit.
 
         Returns
         -------

@@ -12,7 +12,7 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray, Status
+from pairrank._protocols import FloatArray, Status, Step
 from pairrank.estimators._base import Graph
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
@@ -23,7 +23,7 @@ from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import OF_CLASSES
-from pairrank.solvers.limits import BoundStep, minimize_with_limits
+from pairrank.solvers.limits import minimize_with_limits
 
 _MOST_EDGES = 1_000_000
 
@@ -93,14 +93,14 @@ class ConvexHullRanker(SolvedRanker):
         Its query, where `qid` was given.
     slacks_ : ndarray of shape (n_rows,)
         How far each training row is outside its limits, 0 inside.
-    objective_, lower_bound_ : float
-        The objective reached, and a bound that no weights can go below.
+    objective_, lower_bound_, gap_ : float
+        The objective reached, a bound that no weights can go below, and their difference.
     n_pairs_, n_edges_ : int
         The number of preferences, and of edges between classes of a query.
     n_rows_, n_queries_, n_ties_
     n_iter_, best_iteration_, status_, validation_scores_
-    history_ : list of BoundStep
-        Objective, lower bound and seconds of each iteration.
+    history_ : list of Step
+        Objective, gap and seconds of each iteration.
     kernel_, n_features_in_, feature_names_in_
 
     Notes
@@ -183,22 +183,23 @@ class ConvexHullRanker(SolvedRanker):
         objective = HullObjective(features if lift is None else features @ lift, preferences, 1.0)
         objective.cost *= float(self.nu)
 
-        def coefficients(w: Any) -> FloatArray:
+        def coefficients(w: FloatArray) -> FloatArray:
             own = objective.coefficients(w)
             return own if lift is None else lift @ own
 
-        def solve(target: Any, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
-            points: list[tuple[Any, Any]] = []
+        def solve(target: Any, start: None, callback: Callable[[Step], Any] | None) -> _Hull:
+            points: list[tuple[FloatArray, FloatArray]] = []
 
-            def converted(step: BoundStep) -> Any:
+            def converted(step: Step, limits: FloatArray) -> Any:
                 assert callback is not None
-                points.append((step.coef, step.limits))
+                assert step.coef is not None
+                points.append((step.coef, limits))
                 return callback(step._replace(coef=coefficients(step.coef)))
 
             def at(iteration: int) -> _Limits:
                 is_last = iteration >= found.n_iter or not points
-                coef, limits = (found.coef, found.limits) if is_last else points[iteration]
-                return _limits_of(coef, limits, objective, preferences)
+                point = (found.coef, found.limits) if is_last else points[iteration]
+                return _limits_of(*point, objective, preferences)
 
             found = minimize_with_limits(
                 LimitRows(objective),
@@ -255,7 +256,7 @@ class _Hull(NamedTuple):
     coef: FloatArray
     status: Status
     n_iter: int
-    history: list[BoundStep]
+    history: list[Step]
     lower_bound: float
     n_edges: int
     at: Callable[[int], _Limits]

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import lapack
 
-from pairrank._protocols import FloatArray, Status
+from pairrank._protocols import FloatArray, Status, Step
 
+_PART_TO_BOUNDARY = 0.995
+_PATIENCE = 8
+"""A run ends after so many iterations without progress."""
 
-class LimitGraph(Protocol):
-    """Groups with a lower and an upper limit, and edges from low to high groups."""
-
-    n_groups: int
-    n_features: int
-    bounded: NDArray[np.bool_]
-    edges: NDArray[np.int64]
+Watch = Callable[[Step, FloatArray], object]
+"""Called with a step and its limits after every iteration; a true result stops the run."""
 
 
 class RowSums(NamedTuple):
@@ -36,149 +33,20 @@ class RowSums(NamedTuple):
     """The sum of multipliers times margins."""
 
 
-class BoundStep(NamedTuple):
-    """One iteration, as callbacks and histories see it; `coef` is None in a history."""
-
-    n_iter: int
-    value: float
-    """The objective of the best weights and limits so far."""
-    lower_bound: float
-    """The best lower bound of the objective so far, from the dual."""
-    coef: FloatArray | None
-    seconds: float
-    limits: FloatArray | None = None
-    """The limits of the best point, as in `LimitSolution`; None in a history."""
-
-
 class LimitSolution(NamedTuple):
-    """The result of a solver for rows with shared limits."""
+    """The result for rows with shared limits."""
 
     coef: FloatArray
     limits: FloatArray
     """Lower and upper limits, (2, n_groups); arbitrary where a group lacks one."""
     status: Status
     n_iter: int
-    history: list[BoundStep]
-    lower_bound: float
-
-
-class LimitSystem:
-    r"""The symmetric positive definite system of one Newton step.
-
-    .. math:: \begin{pmatrix} I + X^T D X & B^T \\ B & H \end{pmatrix}
-              \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
-
-    with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
-    ends of an edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's
-    multiplier over its margin.
-
-    Rows are coupled to their limits by the derivatives of their multipliers, alpha for the upper
-    limit L and beta for the lower limit U: d alpha = (upper + cross) d(s - L) - cross d(U - s) and
-    d beta = (lower + cross) d(U - s) - cross d(s - L). `totals`, (3, n_groups), are the sums by
-    group of lower, upper and cross; `sums`, (2, n_groups, n_features), those of rows times lower +
-    2 cross, and times upper + 2 cross; `gram` is X' D X, and is overwritten.
-
-    Raises an OverflowError if a matrix is not finite, and a LinAlgError if rounding leaves the
-    limits' matrix not positive definite. O(n_groups (b^2 + b n_features)), b the bandwidth (at most
-    twice the groups of a query).
-    """
-
-    def __init__(
-        self,
-        graph: LimitGraph,
-        gram: FloatArray,
-        sums: FloatArray,
-        totals: FloatArray,
-        stiffness: FloatArray,
-    ) -> None:
-        self._factor = factored(graph, totals, stiffness)
-        self._sides = -sums.swapaxes(0, 1).reshape(-1, graph.n_features)
-        self._solved_sides = solve_banded(self._factor, self._sides)
-        gram -= self._sides.T @ self._solved_sides
-        gram[np.diag_indices_from(gram)] += 1.0
-        self._inverse = _inverse(gram)
-
-    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
-        flat = limits.T.ravel()
-        step = self._inverse(weights - self._solved_sides.T @ flat)
-        limits = solve_banded(self._factor, flat - self._sides @ step)
-        return step, limits.reshape(-1, 2).T
-
-
-def _limit_matrix(
-    problem: LimitGraph, totals: FloatArray, stiffness: FloatArray
-) -> NDArray[np.float64]:
-    """Return H in LAPACK's lower banded form; an unused limit has 1 on the diagonal."""
-    low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]
-    width = int(np.abs(low - high).max(initial=1))
-    bands = np.zeros((width + 1, 2 * problem.n_groups))
-    cross = totals[2]
-    bands[0] = (totals[:2] + cross).T.ravel()
-    bands[0] += np.bincount(low, stiffness, bands.shape[1])
-    bands[0] += np.bincount(high, stiffness, bands.shape[1])
-    bands[0, ~problem.bounded.T.ravel()] = 1.0
-    bands[1, 0::2] = cross
-    places = np.abs(low - high) * bands.shape[1] + np.minimum(low, high)
-    bands -= np.bincount(places, stiffness, bands.size).reshape(bands.shape)
-    return bands
-
-
-def factored(graph: LimitGraph, totals: FloatArray, stiffness: FloatArray) -> FloatArray:
-    """Return the factor of H for `solve_banded`; see `LimitSystem`."""
-    bands = _limit_matrix(graph, totals, stiffness)
-    _require_finite(bands)
-    diagonal = bands[0].copy()
-    for nudge in (0.0, 1e-14, 1e-12, 1e-10):
-        bands[0] = diagonal * (1 + nudge)
-        factor, failed = lapack.dpbtrf(bands, lower=1)
-        if not failed:
-            return np.asarray(factor)
-    raise linalg.LinAlgError("the limits' matrix is not positive definite at this precision")
-
-
-def solve_banded(factor: FloatArray, values: FloatArray) -> FloatArray:
-    """Return H^-1 times a vector or matrix. scipy's own checks would take longer than the work."""
-    return np.asarray(lapack.dpbtrs(factor, values, lower=1)[0]).reshape(values.shape)
-
-
-def _inverse(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the inverse of a matrix whose eigenvalues are at least 1, but for rounding."""
-    _require_finite(matrix)
-    factor, failed = lapack.dpotrf(matrix, lower=1)
-    if not failed:
-        return lambda right: np.asarray(lapack.dpotrs(factor, right, lower=1)[0]).reshape(-1)
-    values, vectors = linalg.eigh(matrix, check_finite=False)
-    values = np.maximum(values, 1.0)
-    return lambda right: vectors @ ((vectors.T @ right) / values)
-
-
-def _require_finite(matrix: FloatArray) -> None:
-    if not np.isfinite(matrix).all():
-        raise OverflowError("Newton's system overflows")
-
-
-_PART_TO_BOUNDARY = 0.995
-_PATIENCE = 8
-"""A run without progress in so many iterations ends."""
-
-
-class _Residual(NamedTuple):
-    """The residuals of the optimality conditions at a point, and the bounds there."""
-
-    weights: FloatArray
-    limits: FloatArray
-    products: float
-    value: float
+    history: list[Step]
     lower_bound: float
 
 
 def minimize_with_limits(
-    rows: Any,
-    *,
-    tol: float,
-    max_iter: int,
-    callback: Callable[[BoundStep], object] | None = None,
+    rows: Any, *, tol: float, max_iter: int, callback: Watch | None = None
 ) -> LimitSolution:
     r"""Minimise the cost of rows beyond limits by Mehrotra's predictor-corrector method.
 
@@ -192,27 +60,34 @@ def minimize_with_limits(
 
     `rows` are the `pairrank.objective.limit_rows.LimitRows` of a problem.
 
-    The stop is a proof: `value` less the dual's `lower_bound` is at most `tol` times the value. A
-    true result of the callback, which sees the start too, ends the run. Numerical failures are
-    statuses. Ten to thirty iterations, each of a `LimitSystem` and seven products with X (S.
-    Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on
-    Optimization 2, 1992).
+    The stop is a proof: the value less the dual's lower bound, a step's `gap`, is at most `tol`
+    times the value. The callback sees the start too. Numerical failures are statuses. Ten to thirty
+    iterations, each of a `LimitSystem` and seven products with X (S. Mehrotra, "On the
+    implementation of a primal-dual interior point method", SIAM Journal on Optimization 2, 1992).
     """
     return _Run(rows, tol, callback).run(max_iter)
 
 
+class _Residual(NamedTuple):
+    """The residuals of the optimality conditions at a point, and the bounds there."""
+
+    weights: FloatArray
+    limits: FloatArray
+    products: float
+    value: float
+    lower_bound: float
+
+
 class _Run:
-    """One run: the current point, the best weights and limits, the best lower bound, the history.
+    """One run: the current point, the best so far and the history.
 
     An edge has a force, its multiplier, and a gap, its margin; `rows` have those of rows. The start
     has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers and
     margins keep the ratio that they have there, so a row of weight 2 equals two rows.
     """
 
-    def __init__(
-        self, rows: Any, tol: float, callback: Callable[[BoundStep], object] | None
-    ) -> None:
-        problem: LimitGraph = rows.problem
+    def __init__(self, rows: Any, tol: float, callback: Watch | None) -> None:
+        problem = rows.problem
         self._rows, self._tol, self._callback = rows, tol, callback
         self._begin = time.perf_counter()
         self._n_groups, (self._low, self._high) = problem.n_groups, problem.edges.T
@@ -220,7 +95,7 @@ class _Run:
         self._limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
         self._best = self._weights, self._limits
         self._least, self._bound, self._since = np.inf, -np.inf, 0
-        self._history: list[BoundStep] = []
+        self._history: list[Step] = []
 
     def run(self, max_iter: int) -> LimitSolution:
         """Iterate until a stop; failures of the arithmetic and interrupts are statuses."""
@@ -253,7 +128,7 @@ class _Run:
         self._total = sums.products + float(self._force.sum())
 
     def _record(self, n_iter: int) -> Status | None:
-        """Keep what the current point is better in; return a status if the run ends."""
+        """Keep a better value and a better lower bound; return a status if the run ends."""
         self._residual = residual = self._measure(self._sums)
         value, bound = residual.value, residual.lower_bound
         if not np.isfinite(value) or not np.isfinite(residual.products):
@@ -265,18 +140,18 @@ class _Run:
             self._least, self._best = value, (self._weights, self._limits)
         if bound > self._bound:
             self._bound, self._since = bound, 0
-        seconds = time.perf_counter() - self._begin
-        step = BoundStep(n_iter, self._least, self._bound, None, seconds)
+        seconds, gap = time.perf_counter() - self._begin, self._least - self._bound
+        step = Step(n_iter, self._least, np.nan, None, seconds, n_iter + 1, 0, gap)
         self._history.append(step)
-        coef, kept = self._best
-        if self._callback and self._callback(step._replace(coef=coef.copy(), limits=kept.copy())):
+        coef, limits = self._best
+        if self._callback and self._callback(step._replace(coef=coef.copy()), limits):
             return Status.STOPPED
-        if self._least - self._bound <= self._tol * self._least:
+        if gap <= self._tol * self._least:
             return Status.CONVERGED
         return Status.NO_PROGRESS if self._since > _PATIENCE else None
 
     def _measure(self, sums: RowSums) -> _Residual:
-        forces = self._by_group(self._force)
+        forces = self._forces(self._force)
         off = forces - sums.totals
         return _Residual(
             weights=self._weights + sums.gradient,
@@ -318,7 +193,7 @@ class _Run:
         `asked` is the change of the edges' forces where nothing else changes.
         """
         gradient, totals = self._rows.known(target)
-        balance = self._by_group(asked) - totals
+        balance = self._forces(asked) - totals
         weights, limits = system.solve(
             -self._residual.weights - gradient,
             np.stack((balance[0], -balance[1])) - self._residual.limits,
@@ -326,7 +201,7 @@ class _Run:
         gap = limits[0, self._high] - limits[1, self._low]
         return weights, limits, asked - self._stiffness * gap, gap
 
-    def _by_group(self, force: FloatArray) -> FloatArray:
+    def _forces(self, force: FloatArray) -> FloatArray:
         """Return the sum of the edges' forces on the lower and the upper limit of each group."""
         ends = (self._high, self._low)
         return np.stack([np.bincount(groups, force, self._n_groups) for groups in ends])
@@ -335,3 +210,98 @@ class _Run:
         """Return the step length, at most 1, at which a multiplier or a margin becomes 0."""
         steepest = min(steepest, float((force / self._force).min()), float((gap / self._gap).min()))
         return 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0
+
+
+class LimitSystem:
+    r"""The symmetric positive definite system of one Newton step.
+
+    .. math:: \begin{pmatrix} I + X^T D X & B^T \\ B & H \end{pmatrix}
+              \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
+
+    with the limits l = (U_1, L_1, U_2, L_2, ...) of the groups of a `problem`, a
+    `pairrank.objective.HullObjective`. H couples the two limits of a group and the two ends of an
+    edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's multiplier over its
+    margin.
+
+    Rows are coupled to their limits by the derivatives of their multipliers, alpha for the upper
+    limit L and beta for the lower limit U: d alpha = (upper + cross) d(s - L) - cross d(U - s) and
+    d beta = (lower + cross) d(U - s) - cross d(s - L). `totals`, (3, n_groups), are the sums by
+    group of lower, upper and cross; `sums`, (2, n_groups, n_features), those of rows times lower +
+    2 cross, and times upper + 2 cross; `gram` is X' D X, and is overwritten.
+
+    Raises an OverflowError if a matrix is not finite, and a LinAlgError if rounding leaves the
+    limits' matrix not positive definite. O(n_groups (b^2 + b n_features)), b the bandwidth (at most
+    twice the groups of a query).
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        gram: FloatArray,
+        sums: FloatArray,
+        totals: FloatArray,
+        stiffness: FloatArray,
+    ) -> None:
+        self._factor = factored(problem, totals, stiffness)
+        self._sides = -sums.swapaxes(0, 1).reshape(-1, problem.n_features)
+        self._solved_sides = solve_banded(self._factor, self._sides)
+        gram -= self._sides.T @ self._solved_sides
+        gram[np.diag_indices_from(gram)] += 1.0
+        self._inverse = _inverse(gram)
+
+    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
+        flat = limits.T.ravel()
+        step = self._inverse(weights - self._solved_sides.T @ flat)
+        limits = solve_banded(self._factor, flat - self._sides @ step)
+        return step, limits.reshape(-1, 2).T
+
+
+def _limit_matrix(problem: Any, totals: FloatArray, stiffness: FloatArray) -> FloatArray:
+    """Return H in LAPACK's lower banded form; an unused limit has 1 on the diagonal."""
+    low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]
+    width = int(np.abs(low - high).max(initial=1))
+    bands = np.zeros((width + 1, 2 * problem.n_groups))
+    cross = totals[2]
+    bands[0] = (totals[:2] + cross).T.ravel()
+    bands[0] += np.bincount(low, stiffness, bands.shape[1])
+    bands[0] += np.bincount(high, stiffness, bands.shape[1])
+    bands[0, ~problem.bounded.T.ravel()] = 1.0
+    bands[1, 0::2] = cross
+    places = np.abs(low - high) * bands.shape[1] + np.minimum(low, high)
+    bands -= np.bincount(places, stiffness, bands.size).reshape(bands.shape)
+    return bands
+
+
+def factored(problem: Any, totals: FloatArray, stiffness: FloatArray) -> FloatArray:
+    """Return the factor of H for `solve_banded`; see `LimitSystem`."""
+    bands = _limit_matrix(problem, totals, stiffness)
+    _require_finite(bands)
+    diagonal = bands[0].copy()
+    for nudge in (0.0, 1e-14, 1e-12, 1e-10):
+        bands[0] = diagonal * (1 + nudge)
+        factor, failed = lapack.dpbtrf(bands, lower=1)
+        if not failed:
+            return np.asarray(factor)
+    raise linalg.LinAlgError("the limits' matrix is not positive definite at this precision")
+
+
+def solve_banded(factor: FloatArray, values: FloatArray) -> FloatArray:
+    """Return H^-1 times a vector or matrix. scipy's own checks would take longer than the work."""
+    return np.asarray(lapack.dpbtrs(factor, values, lower=1)[0]).reshape(values.shape)
+
+
+def _inverse(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the inverse of a matrix whose eigenvalues are at least 1, but for rounding."""
+    _require_finite(matrix)
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    if not failed:
+        return lambda right: np.asarray(lapack.dpotrs(factor, right, lower=1)[0]).reshape(-1)
+    values, vectors = linalg.eigh(matrix, check_finite=False)
+    values = np.maximum(values, 1.0)
+    return lambda right: vectors @ ((vectors.T @ right) / values)
+
+
+def _require_finite(matrix: FloatArray) -> None:
+    if not np.isfinite(matrix).all():
+        raise OverflowError("Newton's system overflows")

@@ -81,14 +81,12 @@ def test_rows_in_memory_need_labels(rows):
     [
         (RankSVM(kernel="rbf"), "leave kernel=None"),
         (RankSVM(kernel="precomputed"), "leave kernel=None"),
-        (RankNCG(solver="sgd"), 'use solver="auto"'),
         (RankNCG(covariance="rows"), "leave covariance=None"),
         (RankSVM(patience=3), "pass X_val"),
         (RankBoost(), "take RankSVM"),
         (GreedyRankRLS(2), "take RankSVM"),
         (PairwiseClassifier(RankSVM()), "on a sample"),
     ],
-    ids=["kernel", "precomputed", "sgd", "covariance", "patience", "boost", "greedy", "classifier"],
 )
 def test_what_blocks_cannot_do_names_an_alternative(rows, ranker, message):
     def read():

@@ -220,7 +220,7 @@ def test_features_of_any_usual_size_have_a_page(data, ranker, factor):
     text = report(ranker, data.X * factor, data.y, qid=data.qid).html
     assert Page(text).faults == []
     assert not {"nan", "inf"} & set(re.findall(r"[a-z]+", text.split("<main>")[1]))
-    assert len(text) < 60_000
+    assert len(text) < 80_000  # matplotlib before 3.9 writes longer pictures
 
 
 def test_the_file_is_written_whole_or_not_at_all_and_notebooks_frame_it(data, ranker, tmp_path):
