@@ -80,6 +80,8 @@ OPTIONS = [
     ("rankncg", "--eps 0", "--eps must be greater than 0 (got 0.0)"),
     ("rankncg", "--eps 1", "--eps must be below 1, got 1.0"),
     ("rankncg", "--alpha 0", "--alpha must be greater than 0"),
+    ("rankncg", "--solver sgd --eta0 0", "--eta0 must be greater than 0 (got 0.0)."),
+    ("rankncg", "--eta0 1", "--eta0 needs --solver sgd."),
     ("rankncg", "--loss hinge", "'hinge' is not one of logistic, probit"),
     ("pairwise", "--loss x", "'x' is not one of squared_hinge, hinge"),
     ("rankrls", "--graph chain", "--graph; it is an option of ranksvm, rankncg, pairwise, "),
