@@ -35,7 +35,7 @@ COMMANDS = [
     (["evaluate", "m", "x", "--metric", "ndgc@10"], "did you mean ndcg@10?"),
     (["predict", "-", "-"], "one input"),
     (["info", "x", "--format", "xml"], "'xml' is not one of auto, svmlight"),
-    (["train", "x", "--winner-weigh", "y", "-o", "m"], "--winner-weight"),
+    (["train", "x", "--query-size", "y", "-o", "m"], "--query-sizes"),
     (["info", "x", "--graph", ""], "neither full nor chain"),
     (["info", "x", "--graph", "best"], "'best' is neither full nor chain nor edges"),
     (["info", "x", "--graph", "0<"], "neither"),
