@@ -17,4 +17,6 @@ from pairrank.objective.pair_objective import KernelDesign as KernelDesign
 from pairrank.objective.pair_objective import PairObjective as PairObjective
 from pairrank.objective.pair_objective import is_even as is_even
 from pairrank.objective.pair_objective import spread_of_features as spread_of_features
+from pairrank.objective.pair_steps import PairSteps as PairSteps
+from pairrank.objective.pair_steps import StepRule as StepRule
 from pairrank.objective.problem import Problem as Problem

@@ -186,6 +186,7 @@ def test_more_partitions_than_queries_and_a_worker_without_data(client, rows):
     ("name", "options", "message"),
     [
         ("RankSVM", {"kernel": "rbf"}, "kernel='rbf' needs all rows in memory"),
+        ("RankSVM", {"solver": "sgd"}, 'solver="sgd" draws pairs'),
         ("RankNCG", {"covariance": "rows"}, "covariance='rows' needs all rows"),
         ("RankSVM", {"persist": "maybe"}, "persist must be one of"),
         ("RankSVM", {"C": -1.0}, "C must be greater than 0"),
