@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._protocols import FloatArray, MarginCost, PairLoss, Squares, Tubes
-from pairrank._validation import check_choice
 from pairrank.boosting.rows import BoostedRows, boosted_rows, is_data, own_arrays
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.losses import as_loss
@@ -44,9 +43,6 @@ class AllPairsObjective:
         it.
     graph : "full", "chain" or OrderGraph, default "full"
         Which labels are preferred to which. Both libraries keep labels in float32.
-    reduction : "auto", "rows" or "query", default "auto"
-        "auto": a query counts by its rows, so that the Hessian is 1 per row in each query. "rows":
-        every pair counts alike. "query": every query counts alike.
     qid : array-like of shape (n_rows,), optional
         Query identifiers of the training rows, in any order.
     sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
@@ -63,6 +59,9 @@ class AllPairsObjective:
 
     Notes
     -----
+    A query counts by the weights of its rows, so that the Hessian is 1 per row in each query; rows
+    of weight 1/n_q let every query count alike.
+
     A round costs a pair sum and the diagonal of its Hessian; `Derivatives` has the cost and the
     formula. The diagonal's factor is 1, its floor a hundredth of its value at equal scores; losses
     without curvature there, such as the hinge, have a constant Hessian.
@@ -89,17 +88,14 @@ class AllPairsObjective:
         loss: str | MarginCost = "logistic",
         *,
         graph: Literal["full", "chain"] | OrderGraph = "full",
-        reduction: Literal["auto", "rows", "query"] = "auto",
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         winner_weight: ArrayLike | None = None,
         loser_weight: ArrayLike | None = None,
         eps: float = 1e-6,
     ) -> None:
-        check_choice(reduction, "reduction", ("auto", "rows", "query"))
         check_eps(eps)
-        self.loss, self.graph, self.reduction = as_loss(loss), as_graph(graph), reduction
-        self.eps = eps
+        self.loss, self.graph, self.eps = as_loss(loss), as_graph(graph), eps
         self.own = own_arrays(
             qid, sample_weight=sample_weight, winner_weight=winner_weight, loser_weight=loser_weight
         )
@@ -168,9 +164,7 @@ class AllPairsObjective:
         given = dict(rows.given)
         levels = Levels.build(rows.labels, given.pop("qid"), graph=self.graph, **given)
         levels.require_pairs()
-        return Derivatives(
-            self.loss, *_reduced(levels, self.reduction, rows.query_weight), self.eps
-        )
+        return Derivatives(self.loss, *_scaled(levels, rows.query_weight), self.eps)
 
 
 class Derivatives:
@@ -206,20 +200,15 @@ class Derivatives:
         return self._scale * found.gradient, self._scale * diagonal
 
 
-def _reduced(
-    levels: Levels, reduction: str, query_weight: FloatArray | None
-) -> tuple[Levels, float]:
-    """Return preferences with the pair scale of a reduction, and the row weight of their queries.
+def _scaled(levels: Levels, query_weight: FloatArray | None) -> tuple[Levels, float]:
+    """Return preferences of which a query weighs as much as its rows, and the weight of all.
 
     `query_weight` (n_rows,) holds the weight of each row's query.
     """
     weight = np.ones(levels.row_of.size) if levels.weight is None else levels.weight
     of_queries = np.add.reduceat(weight, levels.query_start[:-1])
     pairs = levels.query_pair_weight
-    if reduction == "auto":
-        scale = np.divide(of_queries, pairs, out=np.zeros(pairs.size), where=pairs > 0)
-    else:
-        scale = np.broadcast_to(levels.reduced(reduction).pair_scale, pairs.shape)
+    scale = np.divide(of_queries, pairs, out=np.zeros(pairs.size), where=pairs > 0)
     if query_weight is not None:
         factor = query_weight[levels.row_of[levels.query_start[:-1]]]
         scale, of_queries = scale * factor, of_queries * factor

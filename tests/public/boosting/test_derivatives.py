@@ -42,7 +42,6 @@ def expected(
     qid: Any = None,
     weight: Any = None,
     graph: Any = "full",
-    reduction: str = "auto",
     newton: bool = True,
 ) -> Expected | None:
     """Return the definition, pair by pair; None where there is no pair.
@@ -60,11 +59,10 @@ def expected(
     of_pairs = dict.fromkeys(of_rows, 0.0)
     for i, j in pairs:
         of_pairs[qid[i].item()] += weight[i] * weight[j]
-    shares = {"auto": of_rows, "query": dict.fromkeys(of_rows, 1.0), "rows": of_pairs}[reduction]
 
     def scale(i: int) -> float:
         query = qid[i].item()
-        return float(shares[query] / of_pairs[query])
+        return float(of_rows[query] / of_pairs[query])
 
     cost, slope, curvature = definition
     sums = sums_over(pairs, scores, definition, np.zeros(len(y)), weight, scale)
@@ -96,16 +94,15 @@ def assert_expected(name, found, wanted, eps=EPS):
     st.sampled_from(NAMES),
     problems(),
     st.sampled_from(("normal", "ties", "constant", "grid")),
-    st.sampled_from(("auto", "rows", "query")),
 )
-def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind, reduction):
+def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind):
     scores = scores_of(kind, problem.y.size, np.random.default_rng(0))
     wanted = expected(
         problem.y, scores, LOSSES[name].definition, qid=problem.qid, weight=problem.weight,
-        graph=problem.graph, reduction=reduction, newton=name not in WITHOUT_CURVATURE,
+        graph=problem.graph, newton=name not in WITHOUT_CURVATURE,
     )  # fmt: skip
     objective = AllPairsObjective(
-        LOSSES[name].loss, graph=problem.graph, reduction=reduction, qid=problem.qid,
+        LOSSES[name].loss, graph=problem.graph, qid=problem.qid,
         sample_weight=problem.weight, eps=EPS,
     )  # fmt: skip
     if wanted is None:
@@ -133,34 +130,31 @@ def test_the_hessian_of_each_query_is_1_per_row_however_many_pairs_it_has():
     _, hessian = AllPairsObjective(qid=qid)(y, np.zeros(92))
     assert hessian[:2].sum() == pytest.approx(2.0)
     assert hessian[2:].sum() == pytest.approx(90.0)
-    _, by_query = AllPairsObjective(qid=qid, reduction="query")(y, np.zeros(92))
+    by_size = np.repeat([1 / 2, 1 / 90], [2, 90])
+    _, by_query = AllPairsObjective(qid=qid, sample_weight=by_size)(y, np.zeros(92))
     assert by_query[:2].sum() == pytest.approx(by_query[2:].sum())
-    _, by_pair = AllPairsObjective(qid=qid, reduction="rows")(y, np.zeros(92))
-    assert by_pair[2:].sum() / by_pair[:2].sum() == pytest.approx(2700.0)
 
 
-@pytest.mark.parametrize("reduction", ["auto", "rows", "query"])
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
-def test_repeated_rows_act_as_they_do_for_a_loss_of_rows(loss, reduction):
+def test_repeated_rows_act_as_they_do_for_a_loss_of_rows(loss):
     rng = np.random.default_rng(1)
     y, qid, scores = rng.integers(0, 4, 50), np.arange(50) % 4, rng.normal(size=50)
-    once = AllPairsObjective(loss, reduction=reduction, qid=qid)(y, scores)
-    twice = AllPairsObjective(loss, reduction=reduction, qid=np.tile(qid, 2))
+    once = AllPairsObjective(loss, qid=qid)(y, scores)
+    twice = AllPairsObjective(loss, qid=np.tile(qid, 2))
     for found, wanted in zip(twice(np.tile(y, 2), np.tile(scores, 2)), once, strict=True):
         np.testing.assert_allclose(found, np.tile(wanted, 2), rtol=1e-5, atol=1e-5)
-    weighted = AllPairsObjective(loss, reduction=reduction, qid=qid)
+    weighted = AllPairsObjective(loss, qid=qid)
     for found, wanted in zip(weighted(y, scores, np.full(50, 2.0)), once, strict=True):
         np.testing.assert_allclose(found, 2.0 * wanted, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("reduction", ["auto", "rows", "query"])
-def test_a_row_of_weight_2_is_the_row_twice(reduction):
+def test_a_row_of_weight_2_is_the_row_twice():
     rng = np.random.default_rng(2)
     y, qid, scores = rng.integers(0, 4, 40), np.arange(40) % 4, rng.normal(size=40)
     times = rng.integers(0, 3, 40)
     rows = np.repeat(np.arange(40), times)
-    weighted = AllPairsObjective(reduction=reduction, qid=qid)(y, scores, times)
-    repeated = AllPairsObjective(reduction=reduction, qid=qid[rows])(y[rows], scores[rows])
+    weighted = AllPairsObjective(qid=qid)(y, scores, times)
+    repeated = AllPairsObjective(qid=qid[rows])(y[rows], scores[rows])
     for found, wanted in zip(weighted, repeated, strict=True):
         np.testing.assert_allclose(found[rows] / times[rows], wanted, rtol=1e-4, atol=1e-4)
         assert not found[times == 0].any()
