@@ -35,16 +35,24 @@ def test_queries_of_the_objective_may_come_in_any_order():
         np.testing.assert_allclose(one, other[order], rtol=1e-5, atol=1e-6)
 
 
-def test_a_weight_of_a_query_multiplies_its_rows():
+@pytest.mark.parametrize("reduction", ["auto", "rows", "query"])
+def test_a_weight_of_a_query_multiplies_its_rows(reduction):
     y, scores, qid, group, _ = rows()
     of_queries = np.array([0.5, 2.0, 1.0, 3.0, 0.0])
-    objective = AllPairsObjective()
+    objective = AllPairsObjective(reduction=reduction)
     plain = objective(y, scores, None, group)
     weighted = objective(scores, Data(y, of_queries, group, matrix=True))
     by_row = of_queries[qid]
-    assert_same(weighted, [each * by_row for each in plain])
+    ratio = weighted[1][by_row > 0] / (plain[1] * by_row)[by_row > 0]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
+    if reduction == "auto":
+        assert ratio[0] == pytest.approx(1.0)
+    assert not weighted[0][by_row == 0].any()
     _, at_zero = objective(np.zeros(30), Data(y, of_queries, group, matrix=True))
     assert at_zero.sum() == pytest.approx(by_row.sum(), rel=1e-5)
+    squares = AllPairsObjective(Square())
+    found = squares(scores, Data(y, of_queries, group, matrix=True))
+    assert_same(found, squares(y, scores, by_row, group))
 
 
 def test_weights_of_queries_and_own_weights_of_rows_are_multiplied():
@@ -95,11 +103,14 @@ def test_bad_parameters_are_refused_before_training():
     for wrong, match in (
         ({"loss": "hing"}, "loss must be one of"),
         ({"graph": "line"}, "graph"),
+        ({"reduction": "sum"}, "reduction"),
         ({"eps": 0.0}, "eps must be greater than 0"),
         ({"eps": 2.0}, "eps must be below 1"),
         ({"qid": 5}, "qid"),
         ({"sample_weight": ["a"]}, "sample_weight must hold numbers"),
-        ({"loss": Square()}, "compares differences of labels"),
+        ({"loss": Square(), "graph": "chain"}, "takes no graph"),
+        ({"loss": Square(), "reduction": "query"}, "takes no graph and no reduction"),
+        ({"loss": Square(), "winner_weight": [1.0]}, "winner_weight is not supported"),
     ):
         with pytest.raises(PairrankError, match=match):
             AllPairsObjective(**wrong)
