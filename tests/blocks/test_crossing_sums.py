@@ -180,7 +180,7 @@ class Crossed:
         if of_differences(loss):
             prepared = prepare_differences(self.passes, catalog, loss)
         else:
-            options = {"graph": problem.graph, "reduction": "query", "compacts": False}
+            options = {"graph": problem.graph, "reduction": "query"}
             prepared = prepare(self.passes, catalog, loss, **options)
         self.problem = BlockProblem(self.passes, prepared, loss, penalty=0.0, eps=eps)
         self.sums, self.w = self.problem.bound(), np.eye(1, n + 1)[0]
