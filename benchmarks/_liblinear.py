@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.io import Rows, write_svmlight
+from pairrank.io import Rows, write_rows
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
@@ -57,7 +57,7 @@ class Liblinear:
     def __init__(self, train: Path, problem: Problem, folder: Path) -> None:
         self.train, self.problem = train, problem
         self.file, self.model = folder / "rows.txt", folder / "rows.model"
-        write_svmlight(self.file, Rows(problem.X, problem.y, problem.qid))
+        write_rows(self.file, Rows(problem.X, problem.y, problem.qid))
         self._reading: float | None = None
 
     def fit(self, C: float, tol: float) -> Rival | None:

@@ -32,7 +32,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold  # noqa: 
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from pairrank import ConvexHullRanker, MPRank, RankBoost, RankSVM, SVRank  # noqa: E402
-from pairrank.io import read_svmlight  # noqa: E402
+from pairrank.io import read_rows  # noqa: E402
 from pairrank.metrics import pairwise_accuracy  # noqa: E402
 from reproduction.data import DatasetNotFoundError, load  # noqa: E402
 from reproduction.data.made import discretize  # noqa: E402
@@ -73,7 +73,7 @@ def all_rows() -> Iterator[Rows]:
     if (home := os.environ.get("PAIRRANK_DATA")) is not None:
         file = Path(home) / "sofia_ml_demo" / "demo.train.gz"
         if file.exists():
-            demo = read_svmlight(file)
+            demo = read_rows(file, format="svmlight")
             yield Rows("sofia_ml_demo", "binary", demo.X, demo.y)
     X, y = datasets.make_classification(
         2000, 20, n_informative=8, n_redundant=4, weights=[0.98], flip_y=0.05, random_state=1

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from _allowed import computing, reading
 from _harness import Timing, header, in_turn, ratio, table
 from pairrank import RankNCG, RankSVM, threads
-from pairrank.io import Rows, read_svmlight, write_svmlight
+from pairrank.io import Rows, read_rows, write_rows
 
 BAR = 1.6
 ALLOWED = ("the code allows", "computing", "reading X")
@@ -55,7 +55,7 @@ def write_file(path: Path, megabytes: float) -> None:
     """Write judged rows of 136 features, about 1.6 kB each."""
     X, y = dense(_ROWS_AT_ONCE, 136, 5)
     part = Rows(X.round(6), y.astype(float), np.arange(_ROWS_AT_ONCE) // 100)
-    write_svmlight(path, part)
+    write_rows(path, part)
     text = path.read_bytes()
     rest = int(megabytes * 1e6)
     with open(path, "wb") as file:
@@ -89,7 +89,7 @@ def calls(
     path = folder / "rows.txt"
     write_file(path, megabytes)
     text = np.memmap(path, np.uint8, "r")
-    yield f"read_svmlight, {megabytes:g} MB", text, lambda: read_svmlight(path).X
+    yield f"read_rows, {megabytes:g} MB", text, lambda: read_rows(path).X
 
 
 def limited(n_threads: int, call: Callable[[], Any]) -> Callable[[], None]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.datasets import make_queries
-from pairrank.io import Rows, write_svmlight
+from pairrank.io import Rows, write_rows
 
 HERE = Path(__file__).parent / "data"
 
@@ -38,11 +38,9 @@ def write_judged(sizes: dict[str, int], seed: int) -> None:
     first = 0
     for name, n_queries in sizes.items():
         there = np.flatnonzero((made.qid >= first) & (made.qid < first + n_queries))
-        comments = [f"docid = D{row:04}" for row in there]
-        rows = Rows(
-            made.X[there].round(3), made.y[there], made.qid[there] + 1, None, None, comments
-        )
-        write_svmlight(HERE / name, rows)
+        docid = np.array([f"D{row:04}" for row in there])
+        rows = Rows(made.X[there].round(3), made.y[there], made.qid[there] + 1, docid=docid)
+        write_rows(HERE / name, rows)
         first += n_queries
 
 

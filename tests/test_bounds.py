@@ -17,7 +17,7 @@ from numba import config
 
 from pairrank.compiled._jit import compiled
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 from pairrank.losses import Hinge, HuberisedHinge, Logistic, Probit, Raykar, SquaredHinge, Tube
 from pairrank.metrics import kendall_tau, mean_ndcg, pairwise_accuracy
 from pairrank.pair_sums import bind, cells
@@ -95,4 +95,4 @@ def test_tubes_and_metrics_stay_within_their_arrays(tube, problem):
 @given(text=st.text("0123456789.:-+eE# \n\tqidnaf", max_size=60).map(str.encode))
 def test_any_text_is_read_or_refused(text):
     with contextlib.suppress(PairrankError):
-        read_svmlight(io.BytesIO(text))
+        read_rows(io.BytesIO(text))

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairrank import Pairs
 from pairrank.exceptions import FileFormatError
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 from reproduction.data.registry import Dataset, DatasetRecord, choose, open_file, open_text
 from reproduction.data.text import load_reuters_sgml
 
@@ -114,16 +114,19 @@ def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Dataset:
     width = record.settings["n_features"]
     is_sparse = record.settings.get("sparse", False)
     parts = [
-        read_svmlight(
-            open_file(record, home, file), n_features=width, sparse=is_sparse, zero_based=False
-        )
+        read_rows(open_file(record, home, file), n_features=width, zero_based=False)
         for file in files
     ]
-    blocks = [part.X for part in parts]
+    form = sparse.csr_array if is_sparse else _dense
+    blocks = [form(part.X) for part in parts]
     X = sparse.vstack(blocks, format="csr") if is_sparse else np.concatenate(blocks)
     y = np.concatenate([part.y for part in parts if part.y is not None])
     qids = [part.qid for part in parts if part.qid is not None]
     return Dataset(X, y, np.concatenate(qids) if qids else None, None, record)
+
+
+def _dense(X: Any) -> Any:
+    return X if isinstance(X, np.ndarray) else X.toarray()
 
 
 def _target_last(record: DatasetRecord, table: Any, names: list[str] | None) -> Dataset:

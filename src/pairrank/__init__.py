@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
-    from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.plotting import PairCalibrationDisplay as PairCalibrationDisplay
     from pairrank.plotting import QueryMetricDisplay as QueryMetricDisplay
     from pairrank.plotting import RatingsDisplay as RatingsDisplay
@@ -47,7 +46,6 @@ _LAZY = {
     **RANKERS,
     "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
-    "IterationCurveDisplay": "pairrank.plotting",
     "Kernel": "pairrank.kernels",
     "OrderGraph": "pairrank.preferences",
     "PairCalibrationDisplay": "pairrank.plotting",

@@ -16,13 +16,13 @@ from cli_rows import make_rows
 from cli_runs import IMPATIENT, invoke, refused, run
 from pairrank.cli import files, predict, train
 from pairrank.estimators.model_files import load_model, read_ranker
-from pairrank.io import write_rows, write_svmlight
+from pairrank.io import write_rows
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("inner")
-    write_svmlight(home / "rows.txt", make_rows(0))
+    write_rows(home / "rows.txt", make_rows(0))
     write_rows(home / "rows.parquet", make_rows(0))
     run("train", home / "rows.txt", "-o", home / "model", "-q")
     return home

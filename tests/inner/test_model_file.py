@@ -117,6 +117,7 @@ def npy(descr="'<f8'", shape="(1,)", order="False", content=bytes(8), version=b"
         (archive(a=npy(shape="(-1,)")), "damaged or cut"),
         (archive(a=npy(shape="(999999999999999, 999999999999999)")), "damaged or cut"),
         (archive(a=npy("'<U999999999'", "(0,)", content=b"")), "damaged or cut"),
+        (archive(a=npy("'<U99999'", "(0,)", content=b"")), "entries of 399996 bytes"),
         (archive(a=npy("'<U2'", content=b"\0\0\x11\0\0\0\0\0")), "can't decode"),
         (archive(a=npy("'<U2'", content=b"\0\xd8\0\0\0\0\0\0")), "can't decode"),
         (archive(a=npy(shape="(" * 5000)), "damaged or cut"),

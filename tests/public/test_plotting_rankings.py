@@ -72,7 +72,7 @@ def test_rankers_without_weights_are_refused():
         (make_pipeline(StandardScaler(), RankSVM()).fit(DATA.X, DATA.y), "last step"),
     ):
         with pytest.raises(PairrankError, match=match):
-            WeightsDisplay.from_estimator(fitted, draw=False)
+            WeightsDisplay.from_estimator(fitted)
     with pytest.raises(NotFittedError):
         WeightsDisplay.from_estimator(RankSVM())
     with pytest.raises(PairrankError, match="got 2 weights, 1 names"):
@@ -92,7 +92,7 @@ def test_the_histogram_is_of_the_metric_by_query(ranker):
 
 def test_queries_that_do_not_count_are_left_out():
     given = [1, 0, 1, 1], [2.0, 1.0, 1.0, 2.0]
-    drawn = {"qid": [0, 0, 1, 1], "metric": "pairwise_accuracy", "draw": False}
+    drawn = {"qid": [0, 0, 1, 1], "metric": "pairwise_accuracy"}
     assert QueryMetricDisplay.from_predictions(*given, **drawn).values.tolist() == [1.0]
     with pytest.raises(PairrankError, match="no query counts"):
         QueryMetricDisplay.from_predictions([1, 1, 1, 1], given[1], **drawn)

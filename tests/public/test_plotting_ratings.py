@@ -56,7 +56,7 @@ def test_the_matrix_holds_probabilities_of_wins(model):
     assert len(display.text_) == 20
     i, j = display.text_[0].get_position()[::-1]
     assert display.text_[0].get_text() == f"{100 * image[int(i), int(j)]:.0f}"
-    best = WinMatrixDisplay.from_estimator(model, top=3, draw=False)
+    best = WinMatrixDisplay.from_estimator(model, top=3)
     np.testing.assert_array_equal(best.probabilities, model.win_matrix()[:3, :3])
 
 

@@ -8,11 +8,9 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from pairrank import threads
 from pairrank._validation import (
     ALIGNED,
     check_features,
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 _END: Any = object()
-_DIGEST_BYTES = 1 << 22
-"""Threads share the bytes of a block in pieces of this size."""
-_WORD = 4
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
@@ -135,29 +130,13 @@ def naming(place: str) -> Iterator[None]:
 
 
 def digest_of(X: Any) -> int:
-    """Return a checksum of the values and the shape of a block; threads share its bytes."""
-    parts: list[Any]
-    if sparse.issparse(X):
-        parts = [X.data, X.indices, X.indptr]
-    else:
-        parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
+    """Return a checksum of the values, the shape and the format of a block, CRC-32."""
+    transposed = not sparse.issparse(X) and X.flags.f_contiguous and not X.flags.c_contiguous
+    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X.T if transposed else X]
     digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
     for part in parts:
-        content: Any = np.ascontiguousarray(part).reshape(-1)
-        size = max(1, _DIGEST_BYTES // content.itemsize)
-        pieces = [content[piece] for piece in threads.blocks(content.size, size)]
-        digest = zlib.crc32(repr(threads.run(_checksum, pieces)).encode(), digest)
+        digest = zlib.crc32(np.ascontiguousarray(part).data, digest)
     return digest
-
-
-def _checksum(values: NDArray[Any]) -> tuple[int, bytes]:
-    """Return a checksum of the words of 4 bytes, and the bytes that remain."""
-    from pairrank.compiled.checksums import checksum
-
-    content = values.view(np.uint8)
-    whole = content.size // _WORD * _WORD
-    words = np.require(content[:whole].view(np.uint32), requirements="A")
-    return int(checksum(words)), content[whole:].tobytes()
 
 
 def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:

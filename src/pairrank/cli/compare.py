@@ -26,7 +26,7 @@ def compare(
             "Model",
             "The models, separated by commas: rankncg, ranksvm, rankrls, mprank, svrank, hull, "
             "pairwise, rankboost, ranknet; of scikit-learn ridge, gradient_boosting, "
-            "logistic_regression; of LightGBM lambdarank; of XGBoost rank:ndcg, rank:pairwise.",
+            "logistic_regression; of LightGBM lambdarank.",
             metavar="NAMES",
         ),
     ] = "rankncg,ranksvm,rankrls,ridge,gradient_boosting",
@@ -81,7 +81,7 @@ def compare(
     with wrong_usage(("models", "baseline", "inner_cv")):
         models_named(models, baseline)
         check_inner_folds(inner_folds)
-    _check_files(files, per_query, data, columns["query_sizes"])
+    _check_files(files, per_query, data)
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
     order = graph_of("full" if graph is None else graph, labels)

@@ -60,10 +60,10 @@ def evaluate(
     """  # fmt: skip
     asked = list(metric or ())
     check_asked(asked, pairs, graph, columns)
-    check_inputs(model, data, pairs, against, columns["query_sizes"])
+    check_inputs(model, data, pairs, against)
     resampling = check_resamples(against, resamples, seed)
     if per_query is not None:
-        check_table(per_query, model, data, pairs, against, columns["query_sizes"])
+        check_table(per_query, model, data, pairs, against)
     judges = [judge_of(path) for path in (model, against) if path is not None]
     rows, scores = judged(judges, data, columns, pairs, stream, memory_limit)
     own = judges[0].estimator

@@ -158,12 +158,14 @@ class OnDask(Described):
         if not is_dask_collection(X):
             return local.predict(X)
         column_of(X, "X", n_dimensions=2)
-        features_of(X, "X")
+        features = features_of(X, "X")
         for name in _NOT_NEEDED:
             local.__dict__.pop(name, None)
         several = local.coef_.ndim == 2
         if is_dataframe(X):
-            local.predict(X._meta_nonempty)
+            from pandas import DataFrame
+
+            local.predict(DataFrame(np.zeros((1, features.n_features)), columns=features.names))
             names: Any = dict.fromkeys(range(len(local.coef_)), float)
             meta = names if several else ("score", float)
             return X.map_partitions(_scores_of_frame, dask.delayed(local), meta=meta)

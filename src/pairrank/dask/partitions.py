@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dask import is_dask_collection
+from dask import dataframe, is_dask_collection
 from dask.delayed import Delayed
-from dask.utils import is_dataframe_like, is_series_like
-from scipy import sparse
 
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.preferences import Pairs
@@ -149,5 +147,4 @@ def check_lengths(number: int, name: str, n_rows: int, other: str, n_others: int
 
 def is_dataframe(values: Any) -> bool:
     """Whether a collection is a DataFrame or a Series of dask."""
-    meta = getattr(values, "_meta", None)
-    return not sparse.issparse(meta) and (is_dataframe_like(meta) or is_series_like(meta))
+    return isinstance(values, dataframe.DataFrame | dataframe.Series)

@@ -7,9 +7,6 @@ from pairrank.io.convert import convert as convert
 from pairrank.io.dispatch import read_rows as read_rows
 from pairrank.io.dispatch import write_rows as write_rows
 from pairrank.io.rows import Rows as Rows
-from pairrank.io.svmlight import read_svmlight as read_svmlight
-from pairrank.io.svmlight_writer import write_svmlight as write_svmlight
-from pairrank.io.trec import document_ids as document_ids
 from pairrank.io.trec import to_qrels as to_qrels
 from pairrank.io.trec import to_run as to_run
 from pairrank.io.trec import write_qrels as write_qrels

@@ -44,8 +44,6 @@ format : {"auto", "svmlight", "csv", "parquet"}
     followed by .gz, .bz2 or .xz.
 dtype : float64 or float32
     The dtype of X.
-comments : bool
-    Whether to keep svmlight's comments, one string per row.
 callback : callable, optional
     Called while reading with three numbers: the bytes read, the bytes of the file, compressed if it
     is, and the rows; perhaps in another thread. 0 is an unknown number.

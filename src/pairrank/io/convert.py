@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError
 from pairrank.io._csv import CsvText
-from pairrank.io._streams import ReadingCallback, delete_leftovers, is_file, name_of, writes
-from pairrank.io.dispatch import format_of, queries_beside, read_rows, write_blocks
+from pairrank.io._streams import (
+    ReadingCallback,
+    delete_leftovers,
+    is_file,
+    name_of,
+    read_bytes,
+    writes,
+)
+from pairrank.io.dispatch import format_of, read_rows, write_blocks
 from pairrank.io.rows import (
     ROW_COLUMNS,
     Rows,
@@ -36,7 +42,6 @@ def convert(
     label: str | None = "label",
     drop: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
     dtype: Any = np.float64,
     callback: ReadingCallback | None = None,
     **columns: str | None,
@@ -54,7 +59,7 @@ def convert(
         "-" is standard input or output. Standard input and Parquet are read as wholes.
     to : {"auto", "svmlight", "csv", "parquet"}
         As `format`, of the target.
-    label, drop, drop_text, query_sizes
+    label, drop, drop_text
         As for `read_rows`.
     **columns : str, optional
         As for `read_rows`. The comments of svmlight text give document identifiers without `docid`.
@@ -78,61 +83,55 @@ def convert(
     named = named_columns({"label": label, **columns})
     dtype, drop = check_dtype(dtype), column_names(drop, "drop")
     blocks: Iterator[Rows]
-    if kind == "parquet" or not is_file(source):
-        rows = read_rows(
-            source,
-            format=kind,
-            label=label,
-            drop=drop,
-            drop_text=drop_text,
-            query_sizes=query_sizes,
-            dtype=dtype,
-            comments=True,
-            callback=callback,
-            **cast("dict[str, Any]", columns),
-        )
-        blocks = iter([rows])
-    elif kind == "svmlight":
-        blocks = _svmlight_blocks(source, query_sizes, dtype, callback)
+    if kind == "svmlight":
+        blocks = _svmlight_blocks(source, dtype, callback)
+    elif kind == "csv":
+        blocks = _csv_blocks(source, Roles(named, None, drop, drop_text=drop_text), dtype, callback)
     else:
-        roles = Roles(named, None, drop, drop_text=drop_text)
-        blocks = _csv_blocks(source, roles, query_sizes, dtype, callback)
-    if into != "svmlight":
-        blocks = _with_documents(blocks, name_of(source))
+        given: dict[str, Any] = {**columns, "label": label, "drop": drop, "drop_text": drop_text}
+        blocks = iter([read_rows(source, format=kind, dtype=dtype, callback=callback, **given)])
     if isinstance(target, str | os.PathLike):
         delete_leftovers(target)
     write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})
 
 
+def _content_of(source: Any, callback: ReadingCallback | None) -> Any:
+    """Return a file on a disk as it is, the content of anything else, which is read once."""
+    return source if is_file(source) else read_bytes(source, callback)
+
+
 def _svmlight_blocks(
-    source: Any, query_sizes: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
+    source: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
-    """Yield the rows of svmlight text, with their comments."""
-    text = SvmlightText(source, dtype, comments=False, callback=callback)
+    """Yield the rows of svmlight text, with the document identifiers in their comments, if any."""
+    text = SvmlightText(_content_of(source, callback), name_of(source), dtype, callback)
     for _ in text.blocks():
         pass
-    shape, extent = text.shape("auto", None, "auto"), text.extent
-    queries, n_rows = queries_beside(source, query_sizes, text.n_rows, shape.queries), 0
+    shape, extent, is_named = text.shape(), text.extent, None
     text.comments = True
     for block in text.blocks():
         if text.extent != extent:
             raise FileFormatError(
                 f"{text.name}: the text has changed while it was read; convert it again"
             )
-        rows = shape.rows(block)
-        yield rows if queries is None else rows._replace(qid=_share(queries, n_rows, block.labels))
-        n_rows += len(block.labels)
+        first = text.n_rows - len(block.labels)
+        docid = documents_of(text.name, block.comments, first)
+        is_named = docid is not None if is_named is None else is_named
+        if is_named != (docid is not None):
+            raise FileFormatError(
+                f"{text.name}: from row {first} (from 0) on rows have "
+                f"{'no document identifier' if is_named else 'document identifiers'}, unlike those "
+                "before; write '# docid = X' after every row, or after none"
+            )
+        # some blocks may have whole numbers only
+        yield shape.rows(block)._replace(docid=None if docid is None else docid.astype(str))
 
 
 def _csv_blocks(
-    source: Any,
-    roles: Roles,
-    query_sizes: Any,
-    dtype: np.dtype[Any],
-    callback: ReadingCallback | None,
+    source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
-    text, named = CsvText(source, name_of(source), callback), roles.columns
+    text, named = CsvText(_content_of(source, callback), name_of(source), callback), roles.columns
     features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
     identifiers = [
@@ -146,7 +145,7 @@ def _csv_blocks(
                 as_text.add(column)
     if not n_rows:
         raise FileFormatError(f"{text.name}: no rows below the header")
-    queries, n_before, kind = queries_beside(source, query_sizes, n_rows, named.get("qid")), 0, ""
+    kind = ""
     for part in text.parts(numbers, texts):
         rows = rows_of(part, named, features, dtype, list(as_text))
         kind = kind or ("" if rows.y is None else rows.y.dtype.kind)
@@ -155,36 +154,7 @@ def _csv_blocks(
                 f"{part.place(0)}: from here on labels are {_KINDS[rows.y.dtype.kind]}, and "
                 f"{_KINDS[kind]} before; use numbers for all rows, or names for all"
             )
-        if queries is not None:
-            rows = rows._replace(qid=_share(queries, n_before, rows.X))
-        n_before += len(part)
         yield rows
 
 
 _KINDS = {"f": "numbers", "U": "names"}
-
-
-def _share(queries: NDArray[Any], start: int, rows: Any) -> NDArray[Any]:
-    """Return the queries of a block whose first row is number `start`."""
-    return queries[start : start + len(rows)]
-
-
-def _with_documents(blocks: Iterator[Rows], name: str) -> Iterator[Rows]:
-    """Yield rows with the document identifiers of their comments, if the first block has any."""
-    is_named: bool | None = None
-    n_rows = 0
-    for rows in blocks:
-        docid = rows.docid
-        if rows.comments is not None and docid is None:
-            docid = documents_of(name, rows.comments, n_rows)
-            # some blocks may have whole numbers only
-            docid = None if docid is None else docid.astype(str)
-        is_named = docid is not None if is_named is None else is_named
-        if is_named != (docid is not None):
-            raise FileFormatError(
-                f"{name}: from row {n_rows} (from 0) on rows have "
-                f"{'no document identifier' if is_named else 'document identifiers'}, unlike those "
-                "before; write '# docid = X' after every row, or after none"
-            )
-        n_rows += rows.X.shape[0]
-        yield rows._replace(docid=docid, comments=None)

@@ -1,30 +1,23 @@
-"""read_rows and write_rows: the format follows from the file's name; rows per query."""
+"""read_rows and write_rows: the format follows from the file's name."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import PairrankError
 from pairrank.io._streams import (
     COMPRESSED_SUFFIXES,
     STANDARD_STREAM,
     ReadingCallback,
     name_of,
-    read_bytes,
     reads,
     writes,
 )
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
-
-_SUFFIXES = (".query", ".group")
-_MOST_ROWS = 2**63 - 1
-
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -72,23 +65,22 @@ def read_rows(
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
-    comments: bool = False,
     callback: ReadingCallback | None = None,
     **columns: str | None,
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
 
     CSV is UTF-8 text with a header. In CSV and Parquet, labels, queries and row weights are found
-    by the name of their column, and every other column is a feature. svmlight text has no column
-    names: it ignores those of labels and queries, and refuses those of weights. With any `docid`
-    its document identifiers are read from the comments, `# docid = X` or `# X`.
+    by the name of their column, and every other column is a feature.
 
-    Rows without queries take them from a side file, if there is one: LightGBM's `DATA.query` or
-    XGBoost's `DATA.group`, with the number of rows of each query, one per line.
+    A line of svmlight text, such as LETOR's, is `label [qid:query] index:value ... [# comment]`;
+    blank lines and lines of comment only are ignored. It has no column names: those of labels and
+    queries are ignored, and those of weights refused. With any `docid` document identifiers are
+    read from the comments, `# docid = X` or `# X`. X is CSR if the text has entries for less than
+    a quarter of the values.
 
     Parameters
     ----------
@@ -103,11 +95,10 @@ def read_rows(
     drop_text : bool
         Whether to leave out columns of text as features; False refuses them. In CSV, a column is
         text if its first 100 rows hold more words than numbers.
-    query_sizes : str or path-like, optional
-        The side file; None looks for one beside a named file.
     n_features : int, optional
-        Columns of X. CSV and Parquet must have this many. svmlight text may have fewer if it leaves
-        out zeros; see `read_svmlight`.
+        Columns of X. CSV and Parquet must have this many. svmlight text that leaves out entries may
+        also leave out the last features, which are then 0; if every row states the features 1 to
+        fewer, it is of another set of features, and refused. None: as many as the file has.
     zero_based : bool or "auto"
         Whether svmlight text counts features from 0. "auto": if it has a feature 0.
     **columns : str, optional
@@ -123,8 +114,9 @@ def read_rows(
 
     Notes
     -----
-    O(cells). CSV is parsed by pyarrow, and read again row by row only to find the line of an error.
-    In addition to X, memory holds the columns, and the content of what is not CSV on a disk.
+    O(cells); numbers are rounded correctly. CSV is parsed by pyarrow, and read again row by row
+    only to find the line of an error. In addition to X, memory holds the columns, and the content
+    of Parquet and of standard input; of svmlight text a few blocks of 2 MiB, which threads share.
 
     Examples
     --------
@@ -138,44 +130,30 @@ def read_rows(
     named = named_columns({"label": label, **columns})
     kind = format_of(source, format)
     if kind == "svmlight":
-        given = {"n_features": n_features, "zero_based": zero_based, "dtype": dtype}
-        given["callback"] = callback
-        rows = _read_svmlight(source, named, comments, given)
-    else:
-        from pairrank.io.tables import Roles, read_table
+        from pairrank.io.svmlight import read_text
 
-        if features is not None:
-            features = column_names(features, "features")
-        drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
-        roles = Roles(named, features, drop, ignore, drop_text)
-        rows = read_table(source, kind, roles, dtype, callback)
-        _check_width(source, rows, n_features)
-    queries = queries_beside(source, query_sizes, rows.X.shape[0], rows.qid)
-    return rows if queries is None else rows._replace(qid=queries)
-
-
-def _read_svmlight(
-    source: Any, named: dict[str, str], comments: bool, given: dict[str, Any]
-) -> Rows:
-    """Return the rows of svmlight text, with document identifiers if they have a name."""
-    from pairrank.io.svmlight import read_svmlight
-    from pairrank.io.trec import document_ids
-
-    for role in named.keys() - IN_SVMLIGHT:
-        raise PairrankError(
-            f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
-            f"there is no column {named[role]!r}; give CSV or Parquet"
+        for role in named.keys() - IN_SVMLIGHT:
+            raise PairrankError(
+                f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
+                f"there is no column {named[role]!r}; give CSV or Parquet"
+            )
+        return read_text(
+            source,
+            zero_based=zero_based,
+            n_features=n_features,
+            dtype=dtype,
+            docids="docid" in named,
+            callback=callback,
         )
-    wanted = "docid" in named
-    rows = read_svmlight(source, comments=comments or wanted, **given)
-    if not wanted:
-        return rows
-    docid = document_ids(rows.comments or ())
-    if docid is None:
-        raise FileFormatError(
-            f"{name_of(source)}: no row has a document identifier; write '# docid = X' after each"
-        )
-    return rows._replace(docid=docid, comments=rows.comments if comments else None)
+    from pairrank.io.tables import Roles, read_table
+
+    if features is not None:
+        features = column_names(features, "features")
+    drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
+    roles = Roles(named, features, drop, ignore, drop_text)
+    rows = read_table(source, kind, roles, dtype, callback)
+    _check_width(source, rows, n_features)
+    return rows
 
 
 def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
@@ -187,64 +165,6 @@ def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
             f"they are {listed(rows.feature_names or ())}"
             + (others if found > n_features else "; the file is of another set of features")
         )
-
-
-def queries_beside(
-    source: Any, query_sizes: Any, n_rows: int, qid: Any = None
-) -> NDArray[np.int64] | None:
-    """Return the queries of rows without `qid` by the side file that is given, or exists."""
-    if qid is not None:
-        if query_sizes is not None:
-            raise PairrankError(
-                f"{name_of(source)}: the rows have queries of their own; leave out the rows per "
-                f"query in {query_sizes}"
-            )
-        return None
-    side = _side_file(source) if query_sizes is None else query_sizes
-    if side is None:
-        return None
-    sizes = _query_sizes(side)
-    if sum(sizes) != n_rows:
-        raise FileFormatError(
-            f"{name_of(side)}: its {len(sizes):,} queries have {sum(sizes):,} rows, the data has "
-            f"{n_rows:,}; give the side file of this data"
-        )
-    return np.repeat(np.arange(1, len(sizes) + 1), sizes)
-
-
-def _side_file(source: Any) -> Path | None:
-    """Return the side file of a data file: its name, with or without compression, and a suffix."""
-    if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
-        return None
-    name = os.fspath(source)
-    stems = {name, *(name.removesuffix(each) for each in COMPRESSED_SUFFIXES)}
-    found = [Path(stem + suffix) for stem in sorted(stems) for suffix in _SUFFIXES]
-    found = [path for path in found if path.is_file()]
-    if len(found) > 1:
-        raise PairrankError(
-            f"{name}: {' and '.join(map(str, found))} both give rows per query; name one with "
-            "--query-sizes (in Python query_sizes=), or remove the other"
-        )
-    return found[0] if found else None
-
-
-def _query_sizes(side: Any) -> list[int]:
-    """Return the number of rows of each query in a file of one whole number per line."""
-    lines = read_bytes(side).removeprefix(b"\xef\xbb\xbf").splitlines()
-    sizes = []
-    for line, text in enumerate(lines, start=1):
-        cell = text.strip()
-        if cell and not (cell.isdigit() and int(cell) <= _MOST_ROWS):
-            raise FileFormatError(
-                f"{name_of(side)}, line {line}: {cell.decode(errors='replace')!r} is not a number "
-                "of rows; a line holds the rows of a query, such as 12"
-            )
-        sizes += [int(cell)] if cell else []
-    if not sizes:
-        raise FileFormatError(
-            f"{name_of(side)}: no lines; a line holds the rows of a query, such as 12"
-        )
-    return sizes
 
 
 @writes
@@ -259,8 +179,11 @@ def write_rows(
 
     Numbers are exact when read again. In CSV and Parquet, features without names are called f1, f2,
     ..., as svmlight text numbers them (f0, f1, ... if it counts from 0); zeros of sparse X are
-    written; comments are not written. svmlight text gets document identifiers as comments,
-    `# docid = X`.
+    written.
+
+    svmlight text has indices from 1, no feature names, and document identifiers as comments,
+    `# docid = X`. Dense X is written with its zeros, CSR with its stored entries; if its last
+    column is empty, the first row gets an explicit 0 there, which keeps the number of columns.
 
     Parameters
     ----------

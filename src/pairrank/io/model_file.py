@@ -28,6 +28,8 @@ VERSION = 2
 
 _MAGIC = b"PK\x03\x04"
 _HEADER = "model.json"
+_WIDEST = 1 << 16
+"""An empty array of text has entries of at most so many bytes; any other fits the file."""
 _KINDS = {"estimator": str, "params": dict, "info": dict, "arrays": list}
 
 
@@ -127,6 +129,8 @@ def _array(text: bytes) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
     if array.dtype.kind not in "biufU":
         raise ValueError(f"an array holds {array.dtype}, neither numbers nor text")
+    if array.dtype.itemsize > max(len(text), _WIDEST):
+        raise ValueError(f"an empty array has entries of {array.dtype.itemsize} bytes")
     array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind == "U":
         array.tobytes().decode("utf-32")  # refuses numbers that are not characters

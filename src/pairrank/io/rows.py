@@ -35,8 +35,6 @@ class Rows(NamedTuple):
     weight : ndarray of shape (n_rows,) or None
         Row weights, float64.
     feature_names : list of str or None
-    comments : list of str or None
-        The text after `#` in svmlight text, one string per row, empty where there is none.
     winner_weight, loser_weight : ndarray of shape (n_rows,) or None
         Weights of rows in the pairs that they win, and in those that they lose, float64.
     docid : ndarray of shape (n_rows,) or None
@@ -50,7 +48,6 @@ class Rows(NamedTuple):
     qid: np.ndarray[Any, Any] | None = None
     weight: np.ndarray[Any, Any] | None = None
     feature_names: list[str] | None = None
-    comments: list[str] | None = None
     winner_weight: np.ndarray[Any, Any] | None = None
     loser_weight: np.ndarray[Any, Any] | None = None
     docid: np.ndarray[Any, Any] | None = None
@@ -163,8 +160,8 @@ def check_rows(rows: Rows) -> None:
     n_rows, n_features = rows.X.shape
     if n_rows == 0:
         raise PairrankError("there are no rows to write")
-    parts = {column.field: rows.part(role) for role, column in ROW_COLUMNS.items()}
-    for name, part in {**parts, "comments": rows.comments}.items():
+    for role, column in ROW_COLUMNS.items():
+        name, part = column.field, rows.part(role)
         if part is not None and len(part) != n_rows:
             raise PairrankError(f"{name} has {len(part)} elements, X has {n_rows} rows")
     if rows.feature_names is not None and len(rows.feature_names) != n_features:

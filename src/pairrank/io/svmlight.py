@@ -1,12 +1,12 @@
-"""read_svmlight: svmlight and LETOR text, parsed block by block."""
+"""svmlight and LETOR text, parsed block by block."""
 
 from __future__ import annotations
 
+import io
 import itertools
-import os
 import re
 from collections.abc import Iterator
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -19,7 +19,6 @@ from pairrank.io._streams import (
     name_of,
     open_source,
     position_in,
-    reads,
     whole_lines,
 )
 from pairrank.io.rows import (
@@ -31,6 +30,7 @@ from pairrank.io.rows import (
     number,
     refuse_merged_labels,
 )
+from pairrank.io.trec import documents_of
 
 _BLOCK = 2 << 20
 _AT_ONCE = 8
@@ -42,72 +42,45 @@ _SHOWN = 40
 """An error shows so many characters of a cell."""
 
 
-@reads
-def read_svmlight(
-    source: str | os.PathLike[str] | IO[bytes],
+def read_text(
+    source: Any,
     *,
     zero_based: bool | Literal["auto"] = "auto",
     n_features: int | None = None,
     dtype: Any = np.float64,
-    sparse: bool | Literal["auto"] = "auto",
-    comments: bool = False,
+    docids: bool = False,
     callback: ReadingCallback | None = None,
 ) -> Rows:
-    """Read svmlight text, with or without `qid:`, such as LETOR's files.
+    """Return the rows of svmlight text, as described in `read_rows`.
 
-    A line is `label [qid:query] index:value ... [# comment]`; blank lines and lines of comment only
-    are ignored. Numbers are rounded correctly.
-
-    Parameters
-    ----------
-    zero_based : bool or "auto"
-        Whether indices count from 0. "auto": from 0 if there is an index 0, else from 1.
-    n_features : int, optional
-        Columns of X. Files with more are refused. Files that leave out entries may also leave out
-        the last features, which are then 0; a file in which every row states the features 1 to
-        fewer is one of fewer features, and refused. None: as many as the file has.
-    sparse : bool or "auto"
-        Whether X is CSR. "auto": if the file has entries for less than a quarter of the values.
-
-    Returns
-    -------
-    Rows
-        `X`, `y`, `qid` (int64 where all are plain whole numbers, else text as in the file, None
-        where there is none), `comments` and `zero_based`.
-
-    Notes
-    -----
     One pass, O(bytes), in blocks of 2 MiB, which threads share; pyarrow reads the numbers. In
     addition to the result, memory holds a few blocks, 4 bytes per entry if X is dense, and the
     values as well if rows leave some out.
-
-    Examples
-    --------
-    >>> import io
-    >>> rows = read_svmlight(io.BytesIO(b"2 qid:7 1:0.5 2:1 # a\\n0 qid:7 2:3\\n"))
-    >>> rows.X.toarray() if rows.X.ndim != 2 else rows.X
-    array([[0.5, 1. ],
-           [0. , 3. ]])
-    >>> rows.y, rows.qid
-    (array([2., 0.]), array([7, 7]))
     """
-    for name, value in {"zero_based": zero_based, "sparse": sparse}.items():
-        if value not in (True, False, "auto"):
-            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
+    if zero_based not in (True, False, "auto"):
+        raise PairrankError(f"zero_based must be True, False or 'auto' (got {zero_based!r})")
     if n_features is not None:
         check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
-    text = SvmlightText(source, check_dtype(dtype), comments, callback)
+    text = SvmlightText(source, name_of(source), check_dtype(dtype), callback, comments=docids)
     blocks = list(text.blocks())
-    shape = text.shape(zero_based, n_features, sparse)
+    shape = text.shape(zero_based, n_features)
     starts = np.cumsum([0, *(len(block.values) for block in blocks)])
     row_ends = [block.row_ends + start for block, start in zip(blocks, starts, strict=False)]
-    notes = [note for block in blocks for note in block.comments or ()] if comments else None
+    comments = [comment for block in blocks for comment in block.comments]
     columns = {
         name: _joined([getattr(block, name) for block in blocks])
         for name in ("labels", "indices", "values", "codes")
     }
     del blocks
-    return shape.rows(Block(row_ends=np.concatenate(row_ends), comments=notes, **columns))
+    rows = shape.rows(Block(row_ends=np.concatenate(row_ends), comments=comments, **columns))
+    if not docids:
+        return rows
+    docid = documents_of(text.name, comments)
+    if docid is None:
+        raise FileFormatError(
+            f"{text.name}: no row has a document identifier; write '# docid = X' after each"
+        )
+    return rows._replace(docid=docid)
 
 
 class Block(NamedTuple):
@@ -119,7 +92,8 @@ class Block(NamedTuple):
     values: np.ndarray[Any, Any]
     codes: np.ndarray[Any, Any]
     """The number of each row's query in `Shape.queries`; empty without queries."""
-    comments: list[str] | None
+    comments: list[str]
+    """The text after `#` of each row; empty where comments are not asked for."""
 
 
 class Shape(NamedTuple):
@@ -146,23 +120,26 @@ class Shape(NamedTuple):
             X = sp.csr_array((values, indices.astype(integer, copy=False), indptr), shape=shape)
             X = X if self.is_sparse else X.toarray()
         qid = None if self.queries is None else self.queries[block.codes]
-        zero_based = self.shift == 0
-        return Rows(X, block.labels, qid, comments=block.comments, zero_based=zero_based)
+        return Rows(X, block.labels, qid, zero_based=self.shift == 0)
 
 
 class SvmlightText:
-    """svmlight text that is parsed block by block, and what is known of all blocks so far."""
+    """svmlight text that is parsed block by block, and what is known of all blocks so far.
+
+    `source` is bytes, or what `open_source` opens; `comments` says whether blocks have comments.
+    """
 
     def __init__(
         self,
         source: Any,
+        name: str,
         dtype: np.dtype[Any],
-        comments: bool,
         callback: ReadingCallback | None = None,
+        *,
+        comments: bool = False,
     ) -> None:
         self._source, self._dtype, self._callback = source, dtype, callback
-        self.comments = comments
-        self.name = name_of(source)
+        self.name, self.comments = name, comments
         self.has_qid = -1
         self._code_of: dict[bytes, int] = {}
         self._lowest, self._highest = (_HIGHEST + 1, 0), (-1, 0)
@@ -171,7 +148,8 @@ class SvmlightText:
         """Yield the rows; raise a FileFormatError at the first line that is not valid."""
         self.n_rows = self.n_entries = n_bytes = 0
         self._line = 1
-        with open_source(self._source) as stream:
+        source = self._source
+        with open_source(io.BytesIO(source) if isinstance(source, bytes) else source) as stream:
             texts = whole_lines(stream, _BLOCK)
             # the first block tells the others whether rows have a query
             while some := list(itertools.islice(texts, _AT_ONCE if self.has_qid >= 0 else 1)):
@@ -219,10 +197,10 @@ class SvmlightText:
         self.n_rows += lines.size
         self.n_entries += len(values)
         self.has_qid = tokens.has_qid
-        notes = None
+        comments = []
         if self.comments:
-            notes = [
-                text[start:end].rstrip().decode("utf-8", "surrogateescape")
+            comments = [
+                text[start:end].decode("utf-8", "surrogateescape")
                 for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             ]
         codes = [
@@ -231,14 +209,14 @@ class SvmlightText:
         ]
         lengths = np.diff(tokens.runs[:, 0], append=lines.size) if codes else 0
         query_codes = np.repeat(np.array(codes, dtype=np.int32), lengths)
-        return Block(labels, row_ends, indices, values, query_codes, notes)
+        return Block(labels, row_ends, indices, values, query_codes, comments)
 
     @property
     def extent(self) -> tuple[int, int, int]:
         """The lowest and the highest index so far, and the number of queries."""
         return self._lowest[0], self._highest[0], len(self._code_of)
 
-    def shape(self, zero_based: Any, n_features: int | None, sparse: Any) -> Shape:
+    def shape(self, zero_based: Any = "auto", n_features: int | None = None) -> Shape:
         """Return what all rows have in common, once all blocks are read."""
         (lowest, at_lowest), (highest, at_highest) = self._lowest, self._highest
         if zero_based is False and lowest == 0:
@@ -264,15 +242,15 @@ class SvmlightText:
                 f"{highest}, though {width} are expected; the file is of another set of features "
                 "(if the others are 0, state the last one in a row)"
             )
-        if sparse == "auto":
-            sparse = self.n_entries < SPARSE_BELOW * self.n_rows * width
+        is_sparse = self.n_entries < SPARSE_BELOW * self.n_rows * width
         try:
             texts = [token.decode("utf-8") for token in self._code_of]
         except UnicodeDecodeError as error:
             raise FileFormatError(
                 f"{self.name}: the qid {error.object!r} is not UTF-8 text; save the file as UTF-8"
             ) from error
-        return Shape(shift, width, sparse, names_of(self.name, "qid", texts) if texts else None)
+        queries = names_of(self.name, "qid", texts) if texts else None
+        return Shape(shift, width, is_sparse, queries)
 
 
 class _Tokens:

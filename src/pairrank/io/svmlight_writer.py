@@ -1,39 +1,21 @@
-"""write_svmlight: rows as svmlight text."""
+"""Rows written as svmlight text."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import open_target, writes
+from pairrank.io._streams import open_target
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, check_rows
-from pairrank.io.trec import DOCID
 
 _ROWS_A_BLOCK = 256
 
 
-@writes
-def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> None:
-    """Write rows as svmlight text with indices from 1; numbers are exact when read again.
-
-    Dense X is written with its zeros, CSR with its stored entries. If the last column of a CSR is
-    empty, the first row gets an explicit 0 there, which keeps the number of columns. The format has
-    no feature names. Document identifiers are written as comments, `# docid = X`, before a comment
-    that does not have them already.
-
-    Notes
-    -----
-    O(entries), 256 rows at a time.
-    """
-    write_lines(target, [rows])
-
-
 def write_lines(target: Any, blocks: Iterable[Rows]) -> None:
-    """Write blocks of rows of one width; see `write_svmlight`."""
+    """Write blocks of rows of one width, as described in `write_rows`; O(entries)."""
     left = iter(blocks)
     first = next(left)
     texts = _texts(first, state_width=True)
@@ -92,28 +74,16 @@ def _heads(rows: Rows) -> list[str]:
 
 def _tails(rows: Rows) -> list[str] | None:
     """Return the comment of each row, with its document identifier."""
-    comments = rows.comments
-    for row, comment in enumerate(comments or ()):
-        if "\n" in comment:
-            raise PairrankError(f"the comment of row {row} has a line break; remove it")
-    if rows.docid is not None:
-        ids = np.asarray(rows.docid).astype(str).tolist()
-        comments = list(map(_with_docid, ids, comments or [""] * len(ids), range(len(ids))))
-    if comments is None:
+    if rows.docid is None:
         return None
-    return [f" #{comment}" if comment else "" for comment in comments]
-
-
-def _with_docid(docid: str, comment: str, row: int) -> str:
-    stated = f" docid = {docid} {comment}".rstrip()
-    for text in (comment, stated):
-        found = DOCID.search(text)
-        if found and docid in found.groups():
-            return text
-    raise PairrankError(
-        f"row {row} has the docid {docid!r}; in svmlight text a docid has no blanks and is not "
-        "empty"
-    )
+    ids = np.asarray(rows.docid).astype(str).tolist()
+    for row, docid in enumerate(ids):
+        if docid.split() != [docid]:
+            raise PairrankError(
+                f"row {row} has the docid {docid!r}; in svmlight text a docid has no blanks and is "
+                "not empty"
+            )
+    return [f" # docid = {docid}" for docid in ids]
 
 
 def _short(value: float) -> str:

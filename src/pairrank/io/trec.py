@@ -19,41 +19,16 @@ Run = dict[str, dict[str, float]]
 Qrels = dict[str, dict[str, int]]
 """Grades of relevance by query and document."""
 
-DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.IGNORECASE)
+_DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.IGNORECASE)
 """A document identifier in a comment: `docid = X`, or a single word."""
 
 
-def document_ids(comments: Sequence[str]) -> NDArray[Any] | None:
-    """Return the document identifiers in svmlight comments, or None if no comment has one.
+def documents_of(file: str, comments: Sequence[str], first_row: int = 0) -> NDArray[Any] | None:
+    """Return the document identifiers in the comments of some rows of a file; None: there are none.
 
     A comment has the identifier X if it holds `docid = X`, as LETOR's do, or is the single word X.
-
-    Parameters
-    ----------
-    comments : sequence of str
-        The text after `#` of each row, as `read_rows(..., comments=True)` returns it.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,) or None
-        int64 if all identifiers are whole numbers, else text.
-
-    Raises
-    ------
-    FileFormatError
-        If only some rows have an identifier.
-
-    Examples
-    --------
-    >>> document_ids(["docid = GX08 inc = 1", " GX09"]).tolist()
-    ['GX08', 'GX09']
     """
-    return documents_of("the rows", comments)
-
-
-def documents_of(file: str, comments: Sequence[str], first_row: int = 0) -> NDArray[Any] | None:
-    """Return the document identifiers in the comments of some rows of a file."""
-    found = [DOCID.search(comment) for comment in comments]
+    found = [_DOCID.search(comment) for comment in comments]
     ids = [match[1] or match[2] for match in found if match is not None]
     if not ids:
         return None

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-STRENGTHS = ("alpha", "C", "nu")
-"""The parameters that set how strongly a ranker is regularised; each ranker has one."""
-
 
 class Display:
     """What displays share: the axes that they draw on, a new figure's unless given."""
@@ -63,8 +60,6 @@ y : array-like of shape (n_rows,), or Pairs
     Their labels.
 qid : array-like of shape (n_rows,), optional
     Queries; None: all rows are one query.
-draw : bool
-    Draw now; an ImportError says so if matplotlib is missing. False: call `plot` later.
 ax : matplotlib Axes, optional
     Where to draw; None: a new figure.
 ax_ : matplotlib Axes
@@ -91,7 +86,7 @@ constructor_docs = described_by(
         for name, method in _METHODS.items()
     },
     {
-        "Returns": "Display\n    Drawn, unless ``draw=False``.",
+        "Returns": "Display\n    Drawn; an ImportError says so if matplotlib is missing.",
         "Raises": "PairrankError\n"
         "    If an argument is of the wrong kind or out of range, or there is nothing to draw.",
     },

@@ -192,7 +192,7 @@ class PairCalibrationDisplay(Display):
     >>> from pairrank import RankNCG
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
     >>> ranker = RankNCG().fit(X, y)
-    >>> display = PairCalibrationDisplay.from_estimator(ranker, X, y, n_bins=2, draw=False)
+    >>> display = PairCalibrationDisplay.from_estimator(ranker, X, y, n_bins=2)
     >>> display.observed.round(2)
     array([0.67, 1.  ])
     """
@@ -219,7 +219,6 @@ class PairCalibrationDisplay(Display):
         sample_weight: ArrayLike | None = None,
         n_bins: int = N_BINS,
         name: str | None = None,
-        draw: bool = True,
         ax: Axes | None = None,
         **line_kw: Any,
     ) -> Self:
@@ -235,7 +234,7 @@ class PairCalibrationDisplay(Display):
         layout: RowArguments = {"qid": qid, "sample_weight": sample_weight}
         found = pair_calibration(estimator, X, y, n_bins=n_bins, **layout)
         display = cls(found.predicted, found.observed, name=name or type(estimator).__name__)
-        return display.plot(ax, **line_kw) if draw else display
+        return display.plot(ax, **line_kw)
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the curve and the diagonal; return the display, with `ax_`, `figure_`, `line_`."""

@@ -44,7 +44,7 @@ class QueryMetricDisplay(Display):
     Examples
     --------
     >>> display = QueryMetricDisplay.from_predictions(
-    ...     [1, 0, 1, 0], [2.0, 1.0, 1.0, 2.0], qid=["a", "a", "b", "b"], metric="map", draw=False)
+    ...     [1, 0, 1, 0], [2.0, 1.0, 1.0, 2.0], qid=["a", "a", "b", "b"], metric="map")
     >>> display.values
     array([1. , 0.5])
     """
@@ -67,7 +67,6 @@ class QueryMetricDisplay(Display):
         *,
         qid: ArrayLike | None = None,
         metric: str = "ndcg@10",
-        draw: bool = True,
         ax: Axes | None = None,
         **hist_kw: Any,
     ) -> Self:
@@ -79,7 +78,7 @@ class QueryMetricDisplay(Display):
             A fitted ranker, or any other with `predict`.
         """
         scores = estimator.predict(X)
-        return cls.from_predictions(y, scores, qid=qid, metric=metric, draw=draw, ax=ax, **hist_kw)
+        return cls.from_predictions(y, scores, qid=qid, metric=metric, ax=ax, **hist_kw)
 
     @classmethod
     @constructor_docs
@@ -90,7 +89,6 @@ class QueryMetricDisplay(Display):
         *,
         qid: ArrayLike | None = None,
         metric: str = "ndcg@10",
-        draw: bool = True,
         ax: Axes | None = None,
         **hist_kw: Any,
     ) -> Self:
@@ -104,7 +102,7 @@ class QueryMetricDisplay(Display):
             Higher is better.
         """
         display = cls(evaluate(y_true, scores, metric, qid=qid, per_query=True)[metric], metric)
-        return display.plot(ax, **hist_kw) if draw else display
+        return display.plot(ax, **hist_kw)
 
     def plot(self, ax: Axes | None = None, **hist_kw: Any) -> Self:
         """Draw the histogram; return the display, with `ax_`, `figure_` and `bars_`."""
@@ -146,7 +144,7 @@ class WeightsDisplay(Display):
     --------
     >>> from pairrank import RankRLS
     >>> ranker = RankRLS().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 2])
-    >>> WeightsDisplay.from_estimator(ranker, draw=False).names
+    >>> WeightsDisplay.from_estimator(ranker).names
     ['f1', 'f2']
     """
 
@@ -168,7 +166,6 @@ class WeightsDisplay(Display):
         estimator: Any,
         *,
         max_weights: int = 20,
-        draw: bool = True,
         ax: Axes | None = None,
         **bar_kw: Any,
     ) -> Self:
@@ -201,7 +198,7 @@ class WeightsDisplay(Display):
             [names[at] for at in largest.tolist()],
             standard_errors=None if errors is None else errors[largest],
         )
-        return display.plot(ax, **bar_kw) if draw else display
+        return display.plot(ax, **bar_kw)
 
     def plot(self, ax: Axes | None = None, **bar_kw: Any) -> Self:
         """Draw the bars; return the display, with `ax_`, `figure_` and `bars_`."""
@@ -239,7 +236,7 @@ class RatingsDisplay(Display):
     --------
     >>> from pairrank import BradleyTerry, RatingsDisplay
     >>> model = BradleyTerry().fit(["a", "b", "b", "c"], ["b", "a", "c", "a"])
-    >>> RatingsDisplay.from_estimator(model, draw=False).items
+    >>> RatingsDisplay.from_estimator(model).items
     ['b', 'c', 'a']
     """
 
@@ -259,7 +256,6 @@ class RatingsDisplay(Display):
         estimator: Any,
         *,
         top: int | None = None,
-        draw: bool = True,
         ax: Axes | None = None,
         **errorbar_kw: Any,
     ) -> Self:
@@ -274,8 +270,7 @@ class RatingsDisplay(Display):
         if "low" not in list(ranking):
             raise PairrankError("covariance=None gives no intervals: set covariance and fit again")
         columns = (ranking[name][:top] for name in ("item", "score", "low", "high"))
-        display = cls(*columns)
-        return display.plot(ax, **errorbar_kw) if draw else display
+        return cls(*columns).plot(ax, **errorbar_kw)
 
     def plot(self, ax: Axes | None = None, **errorbar_kw: Any) -> Self:
         """Draw the scores; return the display, with `ax_`, `figure_` and `errorbar_`."""
@@ -315,7 +310,7 @@ class WinMatrixDisplay(Display):
     --------
     >>> from pairrank import BradleyTerry, WinMatrixDisplay
     >>> model = BradleyTerry().fit(["a", "b", "b", "c"], ["b", "a", "c", "a"])
-    >>> WinMatrixDisplay.from_estimator(model, draw=False).probabilities.shape
+    >>> WinMatrixDisplay.from_estimator(model).probabilities.shape
     (3, 3)
     """
 
@@ -334,7 +329,6 @@ class WinMatrixDisplay(Display):
         estimator: Any,
         *,
         top: int | None = None,
-        draw: bool = True,
         ax: Axes | None = None,
         **imshow_kw: Any,
     ) -> Self:
@@ -346,8 +340,7 @@ class WinMatrixDisplay(Display):
             Fitted.
         """
         items = _ranking_of(estimator, top)["item"][:top]
-        display = cls(items, estimator.win_matrix(items))
-        return display.plot(ax, **imshow_kw) if draw else display
+        return cls(items, estimator.win_matrix(items)).plot(ax, **imshow_kw)
 
     def plot(self, ax: Axes | None = None, **imshow_kw: Any) -> Self:
         """Draw the matrix; return the display, with `ax_`, `figure_`, `image_` and `text_`."""

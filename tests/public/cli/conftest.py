@@ -9,7 +9,7 @@ import pytest
 
 from cli_rows import WORDS, make_rows, weighted_rows
 from cli_runs import run
-from pairrank.io import write_rows, write_svmlight
+from pairrank.io import write_rows
 
 
 @pytest.fixture(scope="session")
@@ -22,13 +22,13 @@ def folder(tmp_path_factory) -> Path:
     home = tmp_path_factory.mktemp("cli")
     for seed, name in enumerate(["train", "valid", "test"]):
         rows = make_rows(seed)
-        write_svmlight(home / f"{name}.txt", rows)
+        write_rows(home / f"{name}.txt", rows)
         for suffix in ("csv", "parquet"):
             write_rows(home / f"{name}.{suffix}", rows)
             write_rows(home / f"{name}_weighted.{suffix}", weighted_rows(seed))
     rows = make_rows(0)
     write_rows(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
-    write_svmlight(home / "flat.txt", rows._replace(y=np.ones(60)))
+    write_rows(home / "flat.txt", rows._replace(y=np.ones(60)))
     run("train", home / "train.txt", "-o", home / "model", "-q")
     run("train", home / "train.csv", "-o", home / "named", "--qid", "qid", "-q")
     return home

@@ -10,12 +10,12 @@ import pytest
 from cli_rows import N_FEATURES, make_rows
 from cli_runs import invoke, run
 from pairrank import load_model, metrics
-from pairrank.io import read_rows, read_svmlight, write_svmlight
+from pairrank.io import read_rows, write_rows
 
 
 def test_a_model_predicts_in_row_order_and_is_judged_by_the_usual_metrics(folder, tmp_path):
     run("predict", folder / "model", folder / "test.txt", "-o", tmp_path / "scores")
-    rows = read_svmlight(folder / "test.txt")
+    rows = read_rows(folder / "test.txt")
     scores = load_model(folder / "model").predict(rows.X)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "scores"), scores)
     record = json.loads(run("evaluate", folder / "model", folder / "test.txt", "--json").stdout)
@@ -40,7 +40,7 @@ def test_train_reports_progress_on_stderr_and_a_summary_on_stdout(folder, tmp_pa
 
 def test_evaluate_leaves_ndcg_out_where_labels_are_negative(folder, tmp_path):
     rows = make_rows(2)
-    write_svmlight(tmp_path / "signs.txt", rows._replace(y=np.where(rows.y > 1, 1.0, -1.0)))
+    write_rows(tmp_path / "signs.txt", rows._replace(y=np.where(rows.y > 1, 1.0, -1.0)))
     result = run("evaluate", folder / "model", tmp_path / "signs.txt", "--json")
     record = json.loads(result.stdout)
     assert record["mean_ndcg"] is record["ndcg@10"] is None
@@ -69,7 +69,7 @@ def test_info_describes_a_model_and_rows(folder):
     rows = json.loads(run("info", folder / "train.txt", "--json").stdout)
     assert (rows["rows"], rows["features"], rows["queries"]) == (60, N_FEATURES, 6)
     assert rows["levels"] == 3
-    X = read_svmlight(folder / "train.txt").X
+    X = read_rows(folder / "train.txt").X
     assert rows["share of non-zeros"] == pytest.approx(np.count_nonzero(X) / X.size)
     assert "60" in run("info", folder / "train.txt").stdout
     assert "RankSVM" in run("info", folder / "model").stdout
@@ -80,7 +80,7 @@ def test_convert_goes_there_and_back(folder, tmp_path):
     run("convert", folder / "train.txt", tmp_path / "a.csv")
     run("convert", tmp_path / "a.csv", tmp_path / "b.parquet", *columns)
     run("convert", tmp_path / "b.parquet", tmp_path / "c.txt", *columns)
-    first, last = read_svmlight(folder / "train.txt"), read_svmlight(tmp_path / "c.txt")
+    first, last = read_rows(folder / "train.txt"), read_rows(tmp_path / "c.txt")
     np.testing.assert_array_equal(np.asarray(first.X), np.asarray(last.X))
     np.testing.assert_array_equal(first.y, last.y)
     np.testing.assert_array_equal(first.qid, last.qid)

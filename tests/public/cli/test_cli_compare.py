@@ -13,7 +13,7 @@ from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import compare
-from pairrank.io import write_rows, write_svmlight
+from pairrank.io import write_rows
 
 MODELS = ["--models", "ranksvm,ridge,logistic_regression", "--folds", 3, "--inner-folds", 0]
 
@@ -33,8 +33,8 @@ def assert_scores(record, found, *names):
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("compare")
     rows = make_rows(0, n_rows=120, n_queries=12)
-    write_svmlight(home / "rows.txt", rows)
-    write_svmlight(home / "one.txt", rows._replace(y=rows.X[:, 0] + rows.X[:, 1], qid=None))
+    write_rows(home / "rows.txt", rows)
+    write_rows(home / "one.txt", rows._replace(y=rows.X[:, 0] + rows.X[:, 1], qid=None))
     return home
 
 

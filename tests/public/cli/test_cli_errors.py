@@ -9,7 +9,7 @@ import pytest
 
 from cli_rows import make_rows
 from cli_runs import invoke, misused, refused
-from pairrank.io import write_svmlight
+from pairrank.io import write_rows
 
 TEXTS = {
     "empty": ("", ["empty", "no rows"]),
@@ -218,7 +218,7 @@ def test_comparisons_that_a_model_cannot_learn_are_refused(folder, tmp_path):
 
 def test_what_is_too_large_is_refused_with_the_remedy(folder, tmp_path):
     rows = make_rows(0, n_rows=1500, n_queries=1)
-    write_svmlight(tmp_path / "many.txt", rows._replace(y=np.arange(1500.0)))
+    write_rows(tmp_path / "many.txt", rows._replace(y=np.arange(1500.0)))
     hull = ["--model", "hull", "--graph", "full", "-q", "-o", tmp_path / "m"]
     assert 'use graph="chain"' in refused("train", tmp_path / "many.txt", *hull)
     kernel = ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "61"]

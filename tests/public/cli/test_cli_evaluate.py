@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import load_model, metrics
-from pairrank.io import read_svmlight, write_rows, write_svmlight
+from pairrank.io import read_rows, write_rows
 
 NAMES = ["map", "ndcg@5", "mrr", "precision@3:relevant_from=2", "auc", "kendall_tau"]
 ASKED = [part for name in NAMES for part in ("--metric", name)]
@@ -27,9 +27,9 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("evaluate")
     for seed, name in enumerate(["train", "test"]):
         rows = make_rows(seed, n_rows=300, n_queries=30)
-        write_svmlight(home / f"{name}.txt", rows)
+        write_rows(home / f"{name}.txt", rows)
         write_rows(home / f"{name}.csv", rows)
-    write_svmlight(home / "few.txt", make_rows(5, n_rows=8, n_queries=1))
+    write_rows(home / "few.txt", make_rows(5, n_rows=8, n_queries=1))
     run("train", home / "train.txt", "-o", home / "good", "-q")
     run("train", home / "few.txt", "-o", home / "poor", "-q")
     run("predict", home / "poor", home / "test.txt", "-o", home / "poor.txt")
@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 def rows_and_scores(folder):
-    rows = read_svmlight(folder / "test.txt")
+    rows = read_rows(folder / "test.txt")
     return rows, *(load_model(folder / name).predict(rows.X) for name in ("good", "poor"))
 
 
@@ -64,7 +64,7 @@ def columns_of(path):
 def test_a_table_has_one_row_per_query_and_both_models(folder, tmp_path, kind):
     rows, *scores = rows_and_scores(folder)
     rows = rows._replace(y=np.where(rows.qid == rows.qid[0], 0.0, rows.y))
-    write_svmlight(tmp_path / "test.txt", rows)
+    write_rows(tmp_path / "test.txt", rows)
     path = tmp_path / f"queries.{kind}"
     models = ["evaluate", folder / "good", tmp_path / "test.txt", "--against", folder / "poor"]
     run(*models, "--per-query", path, *ASKED)
@@ -132,12 +132,12 @@ def test_tables_and_comparisons_need_a_folder_and_queries(folder, tmp_path):
     judged = ["evaluate", folder / "good", folder / "test.txt", "--per-query", table]
     assert "folder does not exist" in refused(*judged)
     plain = make_rows(1)._replace(qid=None)
-    write_svmlight(tmp_path / "plain.txt", plain)
+    write_rows(tmp_path / "plain.txt", plain)
     judged = ["evaluate", folder / "good", tmp_path / "plain.txt"]
     assert "--per-query needs queries" in refused(*judged, "--per-query", tmp_path / "q.csv")
     assert "--against needs queries" in refused(*judged, "--against", folder / "poor")
     assert [path.name for path in tmp_path.iterdir()] == ["plain.txt"]
-    write_svmlight(tmp_path / "one.txt", plain._replace(qid=np.ones(60, dtype=int)))
+    write_rows(tmp_path / "one.txt", plain._replace(qid=np.ones(60, dtype=int)))
     said = refused("evaluate", folder / "good", tmp_path / "one.txt", "--against", folder / "poor")
     assert "one.txt: the queries that count for both models are 1" in said
 

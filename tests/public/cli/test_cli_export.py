@@ -11,7 +11,7 @@ from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from export_readers import READERS
 from pairrank import load_model
-from pairrank.io import write_rows, write_svmlight
+from pairrank.io import write_rows
 
 NAMES = ["f1", "f2", "f3", "f4"]
 
@@ -19,14 +19,14 @@ NAMES = ["f1", "f2", "f3", "f4"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("export")
-    write_svmlight(home / "rows.txt", make_rows(0))
+    write_rows(home / "rows.txt", make_rows(0))
     write_rows(home / "rows.csv", make_rows(0))
     run("train", home / "rows.txt", "-o", home / "model", "-q")
     run("train", home / "rows.csv", "-o", home / "named", "--qid", "qid", "-q")
     kernel = ["--kernel", "rbf", "--components", 5, "--kernel-features", "nystroem"]
     run("train", home / "rows.txt", "-o", home / "kernel", "-q", *kernel)
     near = make_rows(1)
-    write_svmlight(home / "far.txt", near._replace(X=1e9 + near.X))
+    write_rows(home / "far.txt", near._replace(X=1e9 + near.X))
     return home
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from cli_runs import refused, run
 from pairrank import OrderGraph, RankSVM, load_model, metrics
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 
 
 def test_a_model_learns_from_edges_between_numbers(folder, tmp_path):
     run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--graph", "0<2")
-    model, rows = load_model(tmp_path / "m"), read_svmlight(folder / "train.txt")
+    model, rows = load_model(tmp_path / "m"), read_rows(folder / "train.txt")
     assert model.graph == OrderGraph([(0, 2)])
     plain = RankSVM(graph=OrderGraph([(0, 2)])).fit(rows.X, rows.y, qid=rows.qid)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
@@ -62,7 +62,7 @@ def test_an_absent_label_is_one_warning_and_no_pair_an_error(folder, tmp_path):
 
 
 def test_evaluate_judges_over_the_graph_asked_for(folder):
-    rows = read_svmlight(folder / "train.txt")
+    rows = read_rows(folder / "train.txt")
     scores = load_model(folder / "model").predict(rows.X)
     for text, graph in {"chain": "chain", "0<2": OrderGraph([(0, 2)]), "full": "full"}.items():
         judged = ["evaluate", folder / "model", folder / "train.txt", "--graph", text, "--json"]

@@ -23,7 +23,7 @@ from pairrank import (
     load_model,
     metrics,
 )
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 
 MODELS = {
     "ranksvm": (RankSVM, "C"),
@@ -39,7 +39,7 @@ MODELS = {
 
 
 def rows_of(folder, name):
-    rows = read_svmlight(folder / f"{name}.txt")
+    rows = read_rows(folder / f"{name}.txt")
     return rows.X, rows.y, rows.qid
 
 

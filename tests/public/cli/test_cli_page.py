@@ -10,7 +10,7 @@ from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import load_model, metrics
-from pairrank.io import read_svmlight, write_rows, write_svmlight
+from pairrank.io import read_rows, write_rows
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     """A folder with rows, comparisons and models."""
     home = tmp_path_factory.mktemp("page")
     rows = make_rows(0, n_rows=200, n_queries=20)
-    write_svmlight(home / "rows.txt", rows)
+    write_rows(home / "rows.txt", rows)
     write_rows(home / "rows.csv", rows)
     (home / "votes.csv").write_text("i,j\n0,1\n1,2\n3,1\n")
     run("train", home / "rows.txt", "-o", home / "first", "-q", "--model", "rankncg")
@@ -41,7 +41,7 @@ def test_the_page_shows_the_metrics_of_the_model(folder, tmp_path):
     done = run("report", folder / "first", folder / "rows.txt", "-o", tmp_path / "page.html")
     assert done.stdout == ""
     assert "page.html is written" in done.stderr
-    rows = read_svmlight(folder / "rows.txt")
+    rows = read_rows(folder / "rows.txt")
     scores = load_model(folder / "first").predict(rows.X)
     value = metrics.ndcg_score(rows.y, scores, k=10, qid=rows.qid)
     shown = page_at(tmp_path / "page.html").shown

@@ -11,7 +11,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import refused, run
 from pairrank import MPRank, Pairs, RankNCG, RankRLS, RankSVM, SVRank, load_model, metrics
-from pairrank.io import Rows, read_svmlight, write_rows, write_svmlight
+from pairrank.io import Rows, read_rows, write_rows
 
 N_PAIRS = 150
 
@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
     """Rows with comparisons that turn the order of their labels round."""
     home = tmp_path_factory.mktemp("pairs")
     rows = make_rows(0)
-    write_svmlight(home / "rows.txt", rows)
+    write_rows(home / "rows.txt", rows)
     write_rows(home / "bare.csv", rows._replace(y=None, qid=None))
     words = np.array([f"item {number}" for number in range(60)])
     write_rows(home / "words.csv", rows._replace(y=words, qid=None))
@@ -59,7 +59,7 @@ def test_comparisons_are_learnt_and_judged(folder, tmp_path, data, model, ranker
     train = ["train", folder / data, "-o", tmp_path / "m", "--model", model, "--json"]
     record = json.loads(run(*train, "--pairs", "-", stdin=text.encode()).stdout)
     pairs = Pairs(i, j, weight, magnitude=magnitude, n_rows=60)
-    rows = read_svmlight(folder / "rows.txt")
+    rows = read_rows(folder / "rows.txt")
     scores = ranker.fit(rows.X, pairs).predict(rows.X)
     np.testing.assert_allclose(load_model(tmp_path / "m").coef_, ranker.coef_, rtol=1e-7)
     assert record["n_pairs"] == N_PAIRS

@@ -9,7 +9,7 @@ import pytest
 
 from cli_runs import misused, run
 from pairrank import load_model
-from pairrank.io import read_svmlight
+from pairrank.io import read_rows
 from pairrank.metrics import tube_cost
 
 COMMANDS = [
@@ -35,7 +35,7 @@ COMMANDS = [
     (["evaluate", "m", "x", "--metric", "ndgc@10"], "did you mean ndcg@10?"),
     (["predict", "-", "-"], "one input"),
     (["info", "x", "--format", "xml"], "'xml' is not one of auto, svmlight"),
-    (["train", "x", "--query-size", "y", "-o", "m"], "--query-sizes"),
+    (["train", "x", "--winner-weigh", "y", "-o", "m"], "--winner-weight"),
     (["info", "x", "--graph", ""], "neither full nor chain"),
     (["info", "x", "--graph", "best"], "'best' is neither full nor chain nor edges"),
     (["info", "x", "--graph", "0<"], "neither"),
@@ -191,7 +191,7 @@ def test_help_is_that_of_the_model():
 
 
 def test_a_tube_is_judged_by_the_model_s_own_epsilon_and_power(folder, tmp_path):
-    rows, model = read_svmlight(folder / "valid.txt"), tmp_path / "tube"
+    rows, model = read_rows(folder / "valid.txt"), tmp_path / "tube"
     tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2, "--valid", folder / "valid.txt"]
     asked = ["--metric", "tube_cost", "--json"]
     trained = json.loads(run("train", folder / "train.txt", "-o", model, *tube, *asked).stdout)

@@ -13,7 +13,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import refused, run
 from pairrank.exceptions import FileAccessError
-from pairrank.io import Rows, read_rows, write_rows, write_svmlight
+from pairrank.io import Rows, read_rows, write_rows
 
 
 class ShortWrites(io.RawIOBase):
@@ -42,7 +42,7 @@ def test_rows_on_a_raw_standard_output_are_whole(monkeypatch, format):
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes break as on Unix")
 def test_a_reader_that_leaves_ends_an_unbuffered_command_quietly(tmp_path):
-    write_svmlight(tmp_path / "rows.txt", Rows(np.ones((20_000, 3)), np.ones(20_000)))
+    write_rows(tmp_path / "rows.txt", Rows(np.ones((20_000, 3)), np.ones(20_000)))
     process = subprocess.Popen(
         [sys.executable, "-m", "pairrank", "convert", tmp_path / "rows.txt", "-", "--to", "csv"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -57,7 +57,7 @@ def test_a_reader_that_leaves_ends_an_unbuffered_command_quietly(tmp_path):
 def test_closed_standard_streams_are_named(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(FileAccessError, match="standard output: it is closed"):
-        write_svmlight("-", make_rows(0))
+        write_rows("-", make_rows(0))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(FileAccessError, match="standard input: it is closed"):
         read_rows("-")
@@ -68,7 +68,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path):
     path.write_text("old")
     path.chmod(0o444)
     with pytest.raises(FileAccessError, match=r"out\.txt: the file is read-only; make it writable"):
-        write_svmlight(path, make_rows(0))
+        write_rows(path, make_rows(0))
     (tmp_path / "rows.txt").write_text("no rows: nothing is read")
     for command in (["convert", tmp_path / "rows.txt", path], ["train", path, "-o", path]):
         assert "read-only" in refused(*command)
@@ -77,7 +77,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path):
 
 def test_a_value_that_overflows_float32_is_refused_by_every_command(tmp_path):
     rows, model, out = (tmp_path / name for name in ("rows.txt", "m", "out.txt"))
-    write_svmlight(rows, make_rows(0))
+    write_rows(rows, make_rows(0))
     run("train", rows, "-o", model, "-q")
     with open(rows, "a") as file:
         file.write("1 qid:9 2:1e39\n")

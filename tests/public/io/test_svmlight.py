@@ -23,11 +23,11 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from pairrank.datasets import make_queries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io import Rows, read_rows, read_svmlight, write_svmlight
+from pairrank.io import Rows, read_rows, write_rows
 
 
 def read(text: str | bytes, **options) -> Rows:
-    return read_svmlight(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options)
+    return read_rows(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options)
 
 
 def dense(X) -> np.ndarray:
@@ -36,7 +36,7 @@ def dense(X) -> np.ndarray:
 
 def written(rows: Rows) -> bytes:
     target = io.BytesIO()
-    write_svmlight(target, rows)
+    write_rows(target, rows)
     return target.getvalue()
 
 
@@ -76,9 +76,9 @@ NUMBERS = st.one_of(
 def test_every_number_is_the_one_that_python_reads(numbers):
     pairs = " ".join(f"{index}:{number}" for index, number in enumerate(numbers, 1))
     label = numbers[0] if "e" in numbers[0] else f"{numbers[0]}e-1"
-    rows = read(f"{label} {pairs}\n", sparse=False)
+    rows = read(f"{label} {pairs}\n")
     expected = np.array([float(number) for number in numbers])
-    assert rows.X[0].tobytes() == expected.tobytes()
+    assert dense(rows.X)[0].tobytes() == expected.tobytes()
     assert rows.y.tobytes() == np.array([float(label)]).tobytes()
 
 
@@ -99,9 +99,9 @@ def test_numbers_halfway_between_two_doubles_go_to_the_even_one(data, places):
     is_sparse=st.booleans(),
     dtype=st.sampled_from([np.float64, np.float32]),
     qid=st.sampled_from([None, "number", "text"]),
-    with_comments=st.booleans(),
+    with_docids=st.booleans(),
 )
-def test_what_is_written_reads_back(seed, n_rows, n_features, is_sparse, dtype, qid, with_comments):
+def test_what_is_written_reads_back(seed, n_rows, n_features, is_sparse, dtype, qid, with_docids):
     rng = np.random.default_rng(seed)
     X = (rng.standard_normal((n_rows, n_features)) * 10.0 ** rng.integers(-30, 30)).astype(dtype)
     X[rng.random(X.shape) < 0.5] = 0
@@ -113,20 +113,14 @@ def test_what_is_written_reads_back(seed, n_rows, n_features, is_sparse, dtype, 
     }[qid]
     if qid == "text":
         queries[0] = "é"
-    comments = [f"docid = {row}" if row % 2 else "" for row in range(n_rows)]
-    rows = Rows(
-        sparse.csr_array(X) if is_sparse else X,
-        y,
-        queries,
-        comments=comments if with_comments else None,
-    )
-    back = read(written(rows), sparse=is_sparse, dtype=dtype, comments=with_comments)
-    assert sparse.issparse(back.X) == is_sparse
+    docid = np.array([f"{row}é#=" for row in range(n_rows)]) if with_docids else None
+    rows = Rows(sparse.csr_array(X) if is_sparse else X, y, queries, docid=docid)
+    back = read(written(rows), dtype=dtype, docid="any" if with_docids else None)
     assert back.X.dtype == dtype
     assert np.array_equal(dense(back.X), X)
     assert np.array_equal(back.y, y)
     assert (back.qid is None) if queries is None else np.array_equal(back.qid, queries)
-    assert back.comments == (comments if with_comments else None)
+    assert (back.docid is None) if docid is None else np.array_equal(back.docid, docid)
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
@@ -137,7 +131,7 @@ def test_it_agrees_with_scikit_learn(tmp_path, zero_based):
     path = str(tmp_path / "rows.txt")
     dump_svmlight_file(X, y, path, query_id=qid, zero_based=zero_based, comment="two\nlines")
     theirs = load_svmlight_file(path, n_features=30, query_id=True, zero_based=zero_based)
-    ours = read_svmlight(path, n_features=30, zero_based=zero_based)
+    ours = read_rows(path, n_features=30, zero_based=zero_based)
     assert sparse.issparse(ours.X)
     assert np.array_equal(ours.X.toarray(), theirs[0].toarray())
     assert np.array_equal(ours.y, theirs[1])
@@ -202,16 +196,16 @@ def test_indices_count_from_one_unless_a_zero_is_there():
         ("1 1:5\n1 0:6\n", {}, [[0, 5], [6, 0]], True),
         ("1 1:5\n", {"zero_based": True}, [[0, 5]], True),
     ):
-        rows = read(text, sparse=False, **options)
-        assert (rows.X.tolist(), rows.zero_based) == (X, zero_based)
+        rows = read(text, **options)
+        assert (dense(rows.X).tolist(), rows.zero_based) == (X, zero_based)
     with pytest.raises(FileFormatError, match=r"line 2: index 0, though indices count from 1 \(as"):
         read("1 1:5\n1 0:6\n", zero_based=False)
 
 
 def test_rows_are_padded_to_n_features_and_more_are_refused():
-    padded = read("1 1:5\n0 2:1\n", n_features=3, sparse=False).X
+    padded = read("1 1:5\n0 2:1\n", n_features=3).X
     assert padded.tolist() == [[5, 0, 0], [0, 1, 0]]
-    assert read("1\n", n_features=2, sparse=False).X.tolist() == [[0, 0]]
+    assert dense(read("1\n", n_features=2).X).tolist() == [[0, 0]]
     with pytest.raises(FileFormatError, match=r"line 2: index 4, though 3 features"):
         read("1 1:5\n1 4:6\n2 1:1\n", n_features=3)
 
@@ -219,7 +213,6 @@ def test_rows_are_padded_to_n_features_and_more_are_refused():
 def test_few_stated_values_make_a_sparse_matrix():
     assert sparse.issparse(read("1 9:1\n2 1:3\n").X)
     assert not sparse.issparse(read("1 3:1\n2 1:3\n").X)
-    assert sparse.issparse(read("1 1:1\n", sparse=True).X)
     wide = read("1 1:2 2147483646:3\n").X
     assert wide.shape == (1, 2147483646)
     assert wide.sum() == 5
@@ -248,7 +241,7 @@ def test_labels_that_float64_would_merge_are_refused(labels):
 
 def test_a_value_that_overflows_float32_is_refused_with_its_place():
     text = "# a\n1 1:2 3:3e38\n\n-1 2:-1e39 3:7\n"
-    assert read(text, sparse=False).X.tolist() == [[2, 0, 3e38], [0, -1e39, 7]]
+    assert read(text).X.tolist() == [[2, 0, 3e38], [0, -1e39, 7]]
     with pytest.raises(FileFormatError, match=r"line 4: index 2: -1e\+39 overflows float32"):
         read(text, dtype=np.float32)
 
@@ -268,22 +261,22 @@ def test_compressed_files_are_told_by_their_content(tmp_path, opener):
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
 def test_written_files_are_compressed_as_their_name_says(tmp_path, suffix):
     path = tmp_path / f"rows.txt{suffix}"
-    write_svmlight(path, Rows(np.ones((50, 2)), np.arange(50.0)))
+    write_rows(path, Rows(np.ones((50, 2)), np.arange(50.0)))
     is_plain = path.read_bytes().startswith(b"0 1:1")
     assert is_plain == (suffix == "")
-    assert np.array_equal(read_svmlight(path).y, np.arange(50))
+    assert np.array_equal(read_rows(path).y, np.arange(50))
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_standard_streams_carry_rows(monkeypatch):
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
-    write_svmlight("-", Rows(np.ones((2, 2)), np.array([1.0, 0.5])))
+    write_rows("-", Rows(np.ones((2, 2)), np.array([1.0, 0.5])))
     assert out.getvalue() == b"1 1:1.0 2:1.0\n0.5 1:1.0 2:1.0\n"
     monkeypatch.setattr(
         sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(out.getvalue())))
     )
-    assert read_svmlight("-").y.tolist() == [1, 0.5]
+    assert read_rows("-").y.tolist() == [1, 0.5]
 
 
 def test_a_byte_order_mark_is_no_label():
@@ -302,7 +295,8 @@ def test_a_byte_order_mark_is_no_label():
         (Rows(np.ones((2, 2)), np.array([1, np.inf])), "NaN or infinity"),
         (Rows(np.ones((2, 2)), np.ones(2), np.array(["a b", "c"])), "row 0 has the qid 'a b'"),
         (Rows(np.ones((2, 2)), np.ones(2), np.array(["a", "c#"])), "row 1 has the qid 'c#'"),
-        (Rows(np.ones((2, 2)), np.ones(2), comments=["", "a\nb"]), "comment of row 1"),
+        (Rows(np.ones((2, 2)), np.ones(2), docid=np.array(["a", "a b"])), "row 1 has the docid"),
+        (Rows(np.ones((2, 2)), np.ones(2), docid=np.array(["", "a"])), "row 0 has the docid"),
         (Rows(np.ones((2, 2)), np.ones(2), feature_names=["a"]), "feature_names has 1"),
         (Rows(np.ones(2), np.ones(2)), "two"),
         (make_queries(2, 3, 2, random_state=0), "expected Rows.*, got Generated"),
@@ -312,23 +306,23 @@ def test_rows_that_svmlight_cannot_hold_are_refused(tmp_path, rows, message):
     path = tmp_path / "rows.txt"
     path.write_text("old")
     with pytest.raises(PairrankError, match=message):
-        write_svmlight(path, rows)
+        write_rows(path, rows)
     assert path.read_text() == "old"
 
 
 def test_options_are_checked():
-    for options in ({"zero_based": 3}, {"sparse": "yes"}, {"n_features": 0}, {"dtype": int}):
+    for options in ({"zero_based": 3}, {"n_features": 0}, {"dtype": int}):
         with pytest.raises(PairrankError):
             read("1 1:2\n", **options)
     with pytest.raises(PairrankError, match="binary mode"):
-        read_svmlight(io.StringIO("1 1:2\n"))
+        read_rows(io.StringIO("1 1:2\n"))
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileAccessError, match=r"cannot read .*absent\.txt: No such file"):
-        read_svmlight(tmp_path / "absent.txt")
+        read_rows(tmp_path / "absent.txt")
     with pytest.raises(FileAccessError, match="Is a directory"):
-        read_svmlight(tmp_path)
+        read_rows(tmp_path, format="svmlight")
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
@@ -340,7 +334,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileAccessError, match=r"rows\.txt: No space left on device"):
-        write_svmlight(path, Rows(np.ones((2, 2)), np.ones(2)))
+        write_rows(path, Rows(np.ones((2, 2)), np.ones(2)))
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["rows.txt"]
 
@@ -348,5 +342,5 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_device_is_an_error_and_stays_a_device():
     with pytest.raises(FileAccessError, match="No space left on device"):
-        write_svmlight("/dev/full", Rows(np.ones((9999, 2)), np.ones(9999)))
+        write_rows("/dev/full", Rows(np.ones((9999, 2)), np.ones(9999)), format="svmlight")
     assert Path("/dev/full").is_char_device()

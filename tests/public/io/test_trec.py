@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import (
     Rows,
-    document_ids,
     read_rows,
     to_qrels,
     to_run,
@@ -120,37 +119,25 @@ def test_ir_measures_takes_runs_and_qrels_and_the_files(tmp_path):
 @pytest.mark.parametrize(
     ("comments", "ids"),
     [
-        (["docid = GX008-86 inc = 1 prob = 0.08", "docid = GX1"], ["GX008-86", "GX1"]),
-        ([" docid=a", "inc = 1 DocID: b"], ["a", "b"]),
-        ([" 12 ", "7"], [12, 7]),
-        ([" a", "docid = b"], ["a", "b"]),
-        (["two words", ""], None),
-        ([], None),
+        (["#docid = GX008-86 inc = 1 prob = 0.08", "#docid = GX1"], ["GX008-86", "GX1"]),
+        (["# docid=a", "#inc = 1 DocID: b"], ["a", "b"]),
+        (["# 12 ", "#7"], [12, 7]),
+        (["# a", "#docid = b"], ["a", "b"]),
     ],
 )
-def test_identifiers_are_found_in_comments(comments, ids):
-    found = document_ids(comments)
-    assert (None if found is None else found.tolist()) == ids
+def test_svmlight_comments_give_docids_where_asked_for(comments, ids):
+    text = "".join(f"2 qid:1 1:3 {comment}\n" for comment in comments).encode()
+    assert read_rows(io.BytesIO(text)).docid is None
+    assert read_rows(io.BytesIO(text), docid="any").docid.tolist() == ids
 
 
-def test_identifiers_of_some_rows_only_are_refused():
+def test_rows_without_identifiers_are_refused():
+    for comment in ("# two words", ""):
+        with pytest.raises(FileFormatError, match="no row has a document identifier; write '# doc"):
+            read_rows(io.BytesIO(f"1 1:2 {comment}\n".encode()), docid="any")
+    text = b"1 1:2 # docid = a\n1 1:2 # no idea\n1 1:2 # docid = b\n"
     with pytest.raises(FileFormatError, match=r"row 1 \(from 0\) has no document identifier"):
-        document_ids(["docid = a", "no idea", "docid = b"])
-
-
-TEXT = b"2 qid:1 1:3 #docid = GX1 inc = 1\n0 qid:1 1:4 # docid = GX2\n"
-
-
-def test_svmlight_comments_give_docids_where_asked_for():
-    assert read_rows(io.BytesIO(TEXT)).docid is None
-    rows = read_rows(io.BytesIO(TEXT), docid="any")
-    assert rows.docid.tolist() == ["GX1", "GX2"]
-    assert rows.comments is None
-    assert (
-        read_rows(io.BytesIO(TEXT), docid="any", comments=True).comments[0] == "docid = GX1 inc = 1"
-    )
-    with pytest.raises(FileFormatError, match="no row has a document identifier; write '# docid"):
-        read_rows(io.BytesIO(b"1 1:2\n"), docid="any")
+        read_rows(io.BytesIO(text), docid="any")
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.txt", "rows.txt.xz"])
@@ -161,17 +148,6 @@ def test_docids_are_written_and_read_in_every_format(tmp_path, name, docid):
     back = read_rows(tmp_path / name, docid="docno")
     assert back.docid.tolist() == docid
     assert back.X.tolist() == rows.X.tolist()
-
-
-def test_comments_that_have_the_docid_are_kept_and_others_are_led_by_it():
-    X, y = np.ones((2, 1)), np.zeros(2)
-    rows = Rows(X, y, docid=np.array(["a", "b"]), comments=["docid = a inc = 1", "seen"])
-    file = io.BytesIO()
-    write_rows(file, rows)
-    assert file.getvalue() == b"0 1:1.0 #docid = a inc = 1\n0 1:1.0 # docid = b seen\n"
-    for bad in ("a b", ""):
-        with pytest.raises(PairrankError, match="row 1 has the docid"):
-            write_rows(io.BytesIO(), rows._replace(docid=np.array(["a", bad])))
 
 
 def test_equal_scores_are_ranked_as_trec_eval_ranks_them():

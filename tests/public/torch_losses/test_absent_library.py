@@ -12,7 +12,7 @@ from cli_rows import make_rows
 from cli_runs import misused, refused
 from model_records import ModelRecord, write_model
 from pairrank.exceptions import MissingLibraryError
-from pairrank.io import write_svmlight
+from pairrank.io import write_rows
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_every_other_name_loads():
 
 
 def test_the_command_line_says_what_to_install(tmp_path):
-    write_svmlight(tmp_path / "rows", make_rows(0))
+    write_rows(tmp_path / "rows", make_rows(0), format="svmlight")
     train = ("train", tmp_path / "rows", "-o", tmp_path / "model")
     assert refused(*train, "--model", "ranknet").endswith("pip install 'pairrank[torch]'")
     said = misused(*train, "--model", "rankrls", "--eps", "0.1")

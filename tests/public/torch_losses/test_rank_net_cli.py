@@ -12,14 +12,14 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 from cli_rows import make_rows  # noqa: E402
 from cli_runs import run  # noqa: E402
 from pairrank import RankNet, load_model  # noqa: E402
-from pairrank.io import read_svmlight, write_svmlight  # noqa: E402
+from pairrank.io import read_rows, write_rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("models")
     for seed, name in enumerate(["train", "valid"]):
-        write_svmlight(home / f"{name}.txt", make_rows(seed))
+        write_rows(home / f"{name}.txt", make_rows(seed))
     return home
 
 
@@ -31,7 +31,7 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path):
     options = ["--hidden-layer-sizes", "3", "--alpha", "0.5", "--seed", "2", "--solver", "adam"]
     options += ["--max-iter", "20", "--batch-size", "2", "--activation", "relu"]
     record = json.loads(run(*training(folder, tmp_path, "--json", *options)).stdout)
-    rows = read_svmlight(folder / "train.txt")
+    rows = read_rows(folder / "train.txt")
     params = {"alpha": 0.5, "random_state": 2, "solver": "adam", "max_iter": 20}
     net = RankNet(3, activation="relu", batch_size=2, **params).fit(rows.X, rows.y, qid=rows.qid)
     loaded = load_model(tmp_path / "m")
