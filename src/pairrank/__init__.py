@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
+    from pairrank.estimators.sgd import SGD as SGD
     from pairrank.estimators.sv_rank import SVRank as SVRank
     from pairrank.kernels import Kernel as Kernel
     from pairrank.metrics import stability_bound as stability_bound
@@ -58,6 +59,7 @@ _LAZY = {
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "RowBlocks": "pairrank.blocks",
+    "SGD": "pairrank.estimators.sgd",
     "WinMatrixDisplay": "pairrank.plotting",
     "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",

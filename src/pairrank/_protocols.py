@@ -207,6 +207,7 @@ class Status(Enum):
     """How a solver ended; the value is a sentence for people."""
 
     CONVERGED = "The gradient is below tol times its norm at zero."
+    SETTLED = "The objective fell by less than tol times itself in the last half of the iterations."
     GAP_CLOSED = "The duality gap is below tol times the objective, or what it can fall by."
     MAX_ITER = "The iterations reached max_iter before tol was reached."
     NO_PROGRESS = "No step lowers the objective any further at this precision."
@@ -230,7 +231,7 @@ class Status(Enum):
 
 _OK = frozenset(
     {
-        *(Status.CONVERGED, Status.GAP_CLOSED, Status.FINISHED),
+        *(Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED, Status.FINISHED),
         *(Status.STOPPED, Status.VALIDATED, Status.ROUNDS, Status.NO_EDGE, Status.SEPARATED),
     }
 )

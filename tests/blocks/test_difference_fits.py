@@ -19,12 +19,11 @@ SMOOTH = {
 }
 
 
-def rows_of(seed=0, n_rows=1200, n_targets=1, n_queries=30):
+def rows_of(seed=0, n_rows=1200, n_queries=30):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5))
-    Y = X @ rng.normal(size=(5, n_targets)) + rng.normal(size=(n_rows, n_targets))
-    qid = np.sort(rng.integers(0, n_queries, n_rows))
-    return X, Y[:, 0] if n_targets == 1 else Y, qid
+    y = X @ rng.normal(size=5) + rng.normal(size=n_rows)
+    return X, y, np.sort(rng.integers(0, n_queries, n_rows))
 
 
 def laid_out(layout, qid):

@@ -55,6 +55,7 @@ def test_pairs_are_drawn_in_proportion_to_weights_and_scales(graph, reduction, w
         (i, j): winner[i] * loser[j] * scale[qid[i]] for i, j in preferences_of(y, qid, graph)
     }
     index = PairIndex(levels)
+    assert index.total_weight == pytest.approx(sum(weights.values()), rel=1e-12)
     assert_proportional(index, {pair: weight for pair, weight in weights.items() if weight})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank import OrderGraph, RankSVM
+from pairrank import SGD, OrderGraph, RankSVM
 from pairrank.exceptions import PairrankError
 
 X, Y = np.arange(6.0).reshape(3, 2), [0, 1, 2]
@@ -31,8 +31,8 @@ def test_numpys_text_of_any_length_labels_rows_as_pythons_does():
 
 def test_truth_values_of_numpy_and_python_are_parameters():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 2]
-    for given in (False, np.True_):
-        RankSVM(warm_start=given).fit(X, y)
-    for given in ("no", 1, None):
-        with pytest.raises(PairrankError, match="warm_start must be one of False, True"):
-            RankSVM(warm_start=given).fit(X, y)
+    for average in (False, np.True_):
+        RankSVM(solver=SGD(average=average)).fit(X, y)
+    for average in ("no", 1, None):
+        with pytest.raises(PairrankError, match="average must be one of False, True"):
+            RankSVM(solver=SGD(average=average)).fit(X, y)

@@ -70,9 +70,6 @@ class BlockLayout:
     of weight 0 are. None: no whole query has a pair. The factor W/T or W/n_queries of a reduction
     is known later, so the objective multiplies by it."""
     crossing: CrossingRows
-    targets: FloatArray | None = None
-    """For differences all labels, (n_rows, n_targets), those of crossing rows less the means of
-    their queries; `whole` and `crossing.label` have one of them."""
 
 
 class Passes(Protocol):

@@ -142,7 +142,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
-        labels=level_codes(labels.reshape(-1))[0],
+        labels=level_codes(labels)[0],
         queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
         drawn=drawn,
     )

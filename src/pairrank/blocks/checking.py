@@ -15,7 +15,6 @@ from pairrank._validation import (
     ALIGNED,
     check_features,
     check_labels,
-    check_numbers,
     check_weights,
 )
 from pairrank.blocks._contracts import RowBlock
@@ -141,7 +140,7 @@ def digest_of(X: Any) -> int:
 
 def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:
     """Return checked labels, queries and weights of a block, which may have weights of 0 only."""
-    parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
+    parts: dict[str, Any] = {} if given.y is None else {"y": check_labels(given.y, n_rows)}
     for name, check in ALIGNED.items():
         part = getattr(given, name)
         if part is not None and name in _WEIGHTS:
@@ -149,14 +148,6 @@ def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:
         elif part is not None:
             parts[name] = check(part, n_rows)
     return parts
-
-
-def _checked_labels(y: Any, n_rows: int) -> Any:
-    """Return checked labels, (n_rows,) or, of several targets, (n_rows, n_targets)."""
-    if np.ndim(y) != 2 or np.shape(y)[1] == 1:
-        return check_labels(y, n_rows)
-    columns = np.asarray(y).T
-    return np.column_stack([check_numbers(column, "y", n_rows) for column in columns])
 
 
 def kinds_of(block: RowBlock) -> dict[str, str]:

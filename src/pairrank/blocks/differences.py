@@ -25,7 +25,7 @@ from pairrank.preferences._codes import no_pairs
 
 
 class LabelSums(NamedTuple):
-    """What a block reports of its crossing queries: rows by query, and sums of the targets."""
+    """What a block reports of its crossing queries: rows by query, and sums of the labels."""
 
     n_rows: NDArray[np.int64]
     sums: SquareSums
@@ -37,8 +37,8 @@ class Report(NamedTuple):
     n_pairs: int
     n_queries: int
     weight: float
-    square: FloatArray
-    """Weighted squares of the targets about the means of queries, (n_targets,)."""
+    square: float
+    """The weighted squares of the labels about the means of queries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,13 @@ class DifferencePlan:
 
     crossing: NDArray[Any]
     mean_cost: bool
-    target: int
     totals: SquareSums | None = None
-    """The sums of the targets of crossing queries; None where there are none."""
+    """The sums of the labels of crossing queries; None where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedDifferences:
-    """Blocks that are laid out for differences of one target."""
+    """Blocks that are laid out for differences."""
 
     catalog: Catalog
     plan: DifferencePlan
@@ -67,16 +66,16 @@ class PreparedDifferences:
     row_weight: float
     n_queries: int
     """The number of queries with rows of positive weight."""
-    square: FloatArray
-    """Weighted squares of the targets about the means of queries, (n_targets,)."""
+    square: float
+    """The weighted squares of the labels about the means of queries."""
     crossing: CrossingQueries | None
     """The queries that cross blocks."""
     scale: float = 1.0
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the labels of a query; of targets the root mean square."""
-        return float(np.sqrt(self.square.mean() / self.row_weight))
+        """The standard deviation of the labels of a query."""
+        return float(np.sqrt(self.square / self.row_weight))
 
     @property
     def size(self) -> float:
@@ -85,9 +84,9 @@ class PreparedDifferences:
 
 
 def prepare_differences(
-    passes: Passes, catalog: Catalog, loss: PairLoss, *, mean_cost: bool = False, target: int = 0
+    passes: Passes, catalog: Catalog, loss: PairLoss, *, mean_cost: bool = False
 ) -> PreparedDifferences:
-    """Lay out every block for the differences of a target's labels.
+    """Lay out every block for the differences of labels.
 
     A NoPairsError says that the labels of no query differ. Two rounds over the labels, one where no
     query crosses blocks; X is not read.
@@ -97,7 +96,7 @@ def prepare_differences(
         raise PairrankError(
             "y holds text, but differences of labels need numbers: replace each label by its value"
         )
-    plan = DifferencePlan(catalog.crossing, mean_cost, target)
+    plan = DifferencePlan(catalog.crossing, mean_cost)
     n_pairs, n_queries, weights, squares, crossing = 0, 0, [], [], None
     if catalog.crossing.size:
         parts = passes.prepare(sum_crossing_labels, plan)
@@ -107,7 +106,7 @@ def prepare_differences(
         n_rows = np.bincount(queries, counts).astype(np.int64)
         totals = functools.reduce(SquareSums.merged, [part.sums for part in parts])
         n_pairs, n_queries = int(n_rows @ n_rows), totals.query.size
-        weights, squares = [float(totals.weight.sum())], [np.diag(totals.products)]
+        weights, squares = [float(totals.weight.sum())], [float(totals.products[0, 0])]
         plan = replace(plan, totals=totals)
         by_query = np.full(n_queries, 2.0) if mean_cost else totals.weight
         own = np.arange(n_queries)
@@ -118,10 +117,10 @@ def prepare_differences(
             weight=0.5 * float(by_query.sum()),
         )
     reports = passes.prepare(lay_out_differences, plan)
-    square = np.sum([*squares, *(report.square for report in reports)], axis=0)
-    if not square.any():
+    square = sum([*squares, *(report.square for report in reports)])
+    if square == 0.0:
         raise no_pairs(catalog.n_kept, catalog.queries.size, catalog.labels[:1])
-    if not np.isfinite(square).all():
+    if not np.isfinite(square):
         raise PairrankError("the squares of y overflow: scale the labels down")
     return PreparedDifferences(
         catalog=catalog,
@@ -140,38 +139,37 @@ def sum_crossing_labels(
 ) -> tuple[None, LabelSums]:
     """Return no state, and the counts and sums of a block's crossing queries."""
     rows = split_rows(block, plan.crossing)[1]
-    targets = _targets(block)[rows.places]
-    return None, LabelSums(np.diff(rows.start), sums_by_query(targets[:, :0], targets, rows))
+    labels = _labels(block)[rows.places, None]
+    return None, LabelSums(np.diff(rows.start), sums_by_query(labels[:, :0], labels, rows))
 
 
 def lay_out_differences(
     index: int, block: RowBlock, plan: DifferencePlan
 ) -> tuple[BlockLayout, Report]:
     """Return a block's layout and its report."""
-    (of_whole, rows), targets = split_rows(block, plan.crossing), _targets(block)
-    whole, report = _whole(block, of_whole, targets, plan)
+    of_whole, rows = split_rows(block, plan.crossing)
+    whole, report = _whole(block, of_whole, plan)
     if plan.totals is not None:
         query = rows.query_of
-        targets = targets.copy()
-        targets[rows.places] -= plan.totals.mean[query]
-        label = np.ascontiguousarray(targets[rows.places, plan.target])
+        label = _labels(block)[rows.places] - plan.totals.mean[query, 0]
         rows = rows._replace(code=query, label=label)
         if plan.mean_cost:
             by_row = rows.weight[0] if len(rows.weight) else np.ones(query.size)
             rows = rows._replace(weight=(2.0 * by_row / plan.totals.weight[query])[None])
-    return BlockLayout(whole, rows, targets), report
+    return BlockLayout(whole, rows), report
 
 
 def _whole(
-    block: RowBlock, of_whole: NDArray[np.bool_], targets: FloatArray, plan: DifferencePlan
+    block: RowBlock, of_whole: NDArray[np.bool_], plan: DifferencePlan
 ) -> tuple[Differences | None, Report]:
     """Return the differences of a block's whole queries, scaled, and their totals."""
     if not of_whole.any():
-        return None, Report(0, 0, 0.0, np.zeros(targets.shape[1]))
-    weight = weight_of_whole(block, of_whole)
-    differences = Differences.build(targets[:, plan.target], block.qid, sample_weight=weight)
+        return None, Report(0, 0, 0.0, 0.0)
+    labels, weight = _labels(block), weight_of_whole(block, of_whole)
+    differences = Differences.build(labels, block.qid, sample_weight=weight)
+    columns = labels[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
-        square = np.diag(centred_sums(targets[:, :0], targets, differences).products)
+        square = float(centred_sums(columns[:, :0], columns, differences).products[0, 0])
     totals = differences.query_weight
     n_queries = int(np.count_nonzero(totals))
     report = Report(differences.n_pairs, n_queries, float(totals.sum()), square)
@@ -181,14 +179,12 @@ def _whole(
     return differences, report
 
 
-def _targets(block: RowBlock) -> FloatArray:
-    """Return a block's labels, (n_rows, n_targets)."""
-    assert block.y is not None
-    return np.asarray(block.y, dtype=np.float64).reshape(len(block.y), -1)
+def _labels(block: RowBlock) -> FloatArray:
+    return np.asarray(block.y, dtype=np.float64)
 
 
-def sampled_differences(prepared: PreparedDifferences, target: int) -> Differences | None:
-    """Return the differences of a target among the sampled rows; None where no labels differ.
+def sampled_differences(prepared: PreparedDifferences) -> Differences | None:
+    """Return the differences among the sampled rows; None where no labels differ.
 
     A row counts for the inverse of its probability, with `mean_cost` the rows of a query together
     for that of their query. Weights are scaled to the total of all rows.
@@ -197,7 +193,7 @@ def sampled_differences(prepared: PreparedDifferences, target: int) -> Differenc
     rows = sample.rows
     if not sample.n_rows:
         return None
-    labels = _targets(rows)[:, target]
+    labels = _labels(rows)
     weight = 1.0 / sample.rate
     if rows.sample_weight is not None:
         weight = weight * rows.sample_weight

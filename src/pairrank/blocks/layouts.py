@@ -23,7 +23,6 @@ from pairrank.blocks.groups import (
     scaled_by,
 )
 from pairrank.blocks.sample import drawn_alone
-from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs
 from pairrank.preferences._codes import no_pairs, query_codes, scale_to
 from pairrank.preferences.roles import weights_of_rows
@@ -92,11 +91,6 @@ def prepare(
     queries cross blocks, a round before counts their rows by query and label. A PairrankError says
     that the loss or the labels of these queries have no moments.
     """
-    y = catalog.sample.rows.y
-    if y is not None and y.ndim > 1:
-        raise PairrankError(
-            f"y has {y.shape[1]} columns, but preferences follow from one: give one column"
-        )
     if isinstance(graph, OrderGraph):
         Levels.build(catalog.labels, graph=graph)  # warns once of labels that no block has
     plan, crossing = LayoutPlan(graph, reduction, catalog.crossing, compacts), None

@@ -13,11 +13,7 @@ from pairrank.blocks._contracts import BlockLayout, Passes
 from pairrank.blocks.catalog import design_of
 from pairrank.blocks.crossing import CrossingSum, crossing_sum, merged, sharper_eps
 from pairrank.blocks.crossing_cells import MOST_SHARPNESS
-from pairrank.blocks.differences import (
-    PreparedDifferences,
-    prepare_differences,
-    sampled_differences,
-)
+from pairrank.blocks.differences import PreparedDifferences, sampled_differences
 from pairrank.blocks.layouts import Prepared, sampled_levels
 from pairrank.exceptions import PairrankError
 from pairrank.objective import Problem, Products
@@ -47,7 +43,6 @@ class BlockProblem:
     factor: float = 1.0
     algorithm: str = "auto"
     eps: float = 1e-6
-    target: int = 0
 
     def __post_init__(self) -> None:
         if self.prepared.crossing is not None and self.algorithm != "auto":
@@ -71,16 +66,6 @@ class BlockProblem:
         """Return the problem with other fields."""
         return replace(self, **changes)
 
-    def with_target(self, target: int) -> BlockProblem:
-        """Return the same problem for another column of labels."""
-        prepared = self.prepared
-        if isinstance(prepared, PreparedDifferences) and target != prepared.plan.target:
-            mean_cost = prepared.plan.mean_cost
-            prepared = prepare_differences(
-                self.passes, prepared.catalog, self.loss, mean_cost=mean_cost, target=target
-            )
-        return replace(self, prepared=prepared, target=target)
-
     def bound(self) -> BlockSums:
         """Return what evaluates the problem."""
         return BlockSums(self)
@@ -103,7 +88,7 @@ class BlockProblem:
         """
         prepared = self.prepared
         if isinstance(prepared, PreparedDifferences):
-            preferences: Any = sampled_differences(prepared, self.target)
+            preferences: Any = sampled_differences(prepared)
         else:
             preferences = sampled_levels(prepared)
         if preferences is None:

@@ -103,7 +103,7 @@ def draw_rows(
     number, rates = hashed(queries, request.seed)[query_of], np.full(kept.size, rate)
     if thinned.any():
         assert block.y is not None
-        labels, code = level_codes((block.y if block.y.ndim == 1 else block.y[:, 0])[thinned])
+        labels, code = level_codes(block.y[thinned])
         number[thinned] = np.random.default_rng([request.seed, index]).random(code.size)
         rates[thinned] = _rates_by_label(np.bincount(code, minlength=labels.size), rate)[code]
     places = np.flatnonzero(kept & (number < rates))

@@ -118,17 +118,16 @@ def summed_squares(passes: Passes, origin: FloatArray | None) -> SquareSums:
 
 
 def square_sums(index: int, X: Any, layout: BlockLayout, origin: FloatArray | None) -> SquareSums:
-    """Return the sums of a block of differences; O(n_rows (n_features + n_targets)^2).
+    """Return the sums of a block of differences; O(n_rows n_features^2).
 
     `origin` is subtracted from every row of X: means of crossing queries keep their digits.
     """
-    own, targets, rows = design_of(X, origin).X, layout.targets, layout.crossing
-    assert targets is not None
+    own, rows = design_of(X, origin).X, layout.crossing
     places: Any = rows.places
-    if rows.query.size == 1 and places.size == len(targets):
+    if rows.query.size == 1 and places.size == own.shape[0]:
         places = slice(None)  # no copy
-    sums = sums_by_query(own[places], targets[places], rows)
+    sums = sums_by_query(own[places], rows.label[:, None], rows)
     if not isinstance(layout.whole, Differences):
         return sums
-    whole = centred_sums(own, targets, layout.whole)
+    whole = centred_sums(own, layout.whole.target[:, None], layout.whole)
     return sums._replace(products=sums.products + whole.products)

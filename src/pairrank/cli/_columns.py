@@ -107,8 +107,8 @@ def explained(columns: Columns, remembered: Mapping[str, str]) -> Iterator[None]
 def how_to_name_queries(source: str, columns: Columns) -> str:
     """Return what gives the rows of a file queries, for messages."""
     if has_names(source, columns):
-        return "name their column with --qid"
-    return "write qid:NUMBER after each label"
+        return "name their column with --qid, or the file of their sizes with --query-sizes"
+    return "write qid:NUMBER after each label, or name the file of their sizes with --query-sizes"
 
 
 def arguments_of(

@@ -23,17 +23,18 @@ from pairrank.losses import LOSSES
 _NONE = "none"
 _NOT_OFFERED = (
     *("warm_start", "verbose", "validation_metric", "pairs"),
-    *("kernel__function", "kernel__random_state"),
+    *("kernel__function", "kernel__random_state", "solver__average"),
 )
 """Parameters without an option: no earlier fit exists, progress is always shown, --metric judges
-validation rows, --pairs is a file of comparisons, --kernel is the kernel's function, and --seed
-seeds its landmarks."""
+validation rows, --pairs is a file of comparisons, --kernel is the kernel's function, --seed seeds
+its landmarks, and stochastic steps are always averaged."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
+    **dict.fromkeys(("solver__learning_rate", "solver__eta0"), "Solver"),
     **dict.fromkeys(("scale", "anchor", "level"), "Output"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""

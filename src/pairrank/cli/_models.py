@@ -73,6 +73,7 @@ _NEEDS = (
     *((f"kernel__{name}", "kernel", ("poly",)) for name in ("degree", "coef0")),
     ("kernel__n_components", "kernel", ("rbf", "poly")),
     ("kernel__n_components", "kernel__method", ("auto", "nystroem")),
+    *((f"solver__{name}", "solver", ("sgd",)) for name in ("learning_rate", "eta0")),
     ("regularizer", "kernel", ("rbf", "poly")),
     ("patience", "regularization", ("iteration", "hybrid")),
     ("validation_fraction", "regularization", ("iteration", "hybrid")),
@@ -104,6 +105,7 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
 
     `params` are those given at the command line; with `search` the strength is picked.
     """
+    from pairrank.estimators.sgd import SGD
     from pairrank.kernels import Kernel
 
     given = {param: value for param, value in params.items() if "__" not in param}
@@ -118,8 +120,10 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
             listed = " or ".join(value for value in allowed if isinstance(value, str))
             raise UsageError(f"{asked} needs {f'{flag_of(other)} {listed}'.strip()}.")
     nested = {param: value for param, value in params.items() if param not in given}
-    if nested:
+    if any(param.startswith("kernel__") for param in nested):
         ranker.set_params(kernel=Kernel(given["kernel"]))
+    if any(param.startswith("solver__") for param in nested):
+        ranker.set_params(solver=SGD())
     ranker.set_params(**nested)
     with wrong_usage(ranker.get_params()):
         ranker._check_parameters()

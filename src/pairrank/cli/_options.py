@@ -78,6 +78,10 @@ Columns = dict[str, Any]
 _HOLDS = {role: f"{each.holds}." for role, each in ROW_COLUMNS.items()}
 _HOLDS["label"] += r" \[default: label]"
 _HOLDS |= {"time": "times, which may be censored.", "event": "events: 1 observed, 0 censored."}
+_QUERY_SIZES = (
+    "Rows per query, one number per line, if DATA has no queries; if left out, the file DATA.query "
+    "or DATA.group, if there is one."
+)
 _DROP = "CSV, Parquet: columns that are not features, A,B; may be repeated."
 _DROP_TEXT = "CSV, Parquet: columns of text are not features."
 _FORMAT = option(
@@ -93,6 +97,7 @@ COLUMNS = (
     ),
     parameter("drop", list[str] | None, column(_DROP)),
     parameter("drop_text", bool, option("Data", _DROP_TEXT, "--drop-text"), False),
+    parameter("query_sizes", str | None, option("Data", _QUERY_SIZES, metavar="FILE")),
     parameter("format", str, _FORMAT, "auto"),
     parameter("dtype", str, _DTYPE, "float64"),
 )

@@ -34,7 +34,7 @@ from pairrank.io.rows import IN_BLOCKS, ROW_COLUMNS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
 
-_IN_MEMORY = ("time", "event")
+_IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
 _NAMED = " Then name the columns of queries and documents, if any: --qid qid --docid docid."
 
@@ -75,7 +75,7 @@ def load_rows(
     comparisons of the rows; labels are then ignored. With `docids` every row must have a document
     identifier. The progress is shown on a terminal, unless `quiet`.
     """
-    check_files(source, pairs)
+    check_files(source, pairs, columns["query_sizes"])
     remembered = recalled(source, columns, wanted.columns, roles, pairs=pairs is not None)
     options = arguments_of(source, columns | remembered, features=wanted.features, docids=docids)
     is_censored = read_as_labels(options, pairs)
@@ -178,7 +178,7 @@ def conversion_of(path: str, columns: Columns) -> str:
         stem = stem.removesuffix(suffix)
     words = ["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"]
     roles = ROW_COLUMNS if has_names(path, columns) else ()
-    usual = {**dict.fromkeys(roles), "format": "auto", "dtype": "float64"}
+    usual = {**dict.fromkeys((*roles, "query_sizes")), "format": "auto", "dtype": "float64"}
     for name, value in usual.items():
         words += [] if columns[name] in (value, "") else [flag_of(name), columns[name]]
     for column in columns["drop"] or ():

@@ -81,7 +81,7 @@ def compare(
     with wrong_usage(("models", "baseline", "inner_cv")):
         models_named(models, baseline)
         check_inner_folds(inner_folds)
-    _check_files(files, per_query, data)
+    _check_files(files, per_query, data, columns["query_sizes"])
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
     order = graph_of("full" if graph is None else graph, labels)

@@ -60,10 +60,10 @@ def evaluate(
     """  # fmt: skip
     asked = list(metric or ())
     check_asked(asked, pairs, graph, columns)
-    check_inputs(model, data, pairs, against)
+    check_inputs(model, data, pairs, against, columns["query_sizes"])
     resampling = check_resamples(against, resamples, seed)
     if per_query is not None:
-        check_table(per_query, model, data, pairs, against)
+        check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
     rows, scores = judged(judges, data, columns, pairs, stream, memory_limit)
     own = judges[0].estimator

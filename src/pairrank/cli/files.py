@@ -118,7 +118,7 @@ def convert(
     from pairrank.io import convert as converted
     from pairrank.io import to_qrels, write_qrels
 
-    check_output(target, source)
+    check_output(target, source, columns["query_sizes"])
     if to == QRELS or (to == "auto" and is_qrels(target)):
         rows = load_rows(source, columns, Wanted(features=()), docids=True)
         with named(source):
@@ -127,7 +127,7 @@ def convert(
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
         return
     format_of(target, to)
-    check_files(source)
+    check_files(source, columns["query_sizes"])
     given = arguments_of(source, columns)
     if given.pop("time") or given.pop("event"):
         raise UsageError("--time and --event name columns in train: leave them out.")

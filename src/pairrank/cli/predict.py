@@ -40,7 +40,7 @@ def predict(
     if run is not None and len(run.split()) != 1:
         raise UsageError("--run takes a name without blanks.")
     check_inputs(model, data)
-    check_output(output, model, data)
+    check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}
     refused = {"--run": run, "--docid": columns["docid"]}

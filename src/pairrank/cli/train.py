@@ -91,7 +91,7 @@ def train(
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     inputs = (data, pairs, valid, valid_pairs)
     check_inputs(*inputs)
-    check_output(output, *inputs, as_json=as_json)
+    check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
     start, progress = time.perf_counter(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
     remedy = "leave it out"
@@ -153,7 +153,8 @@ def read(
     if valid is None:
         return rows, None
     if not streamed:
-        return rows, load_rows(valid, columns, wanted, pairs=valid_pairs, quiet=quiet)
+        of_valid = columns | {"query_sizes": None}
+        return rows, load_rows(valid, of_valid, wanted, pairs=valid_pairs, quiet=quiet)
     others = stream_rows(valid, columns, memory_limit, progress, wanted)
     with named(valid):
         return rows, rows_in(others, others.labels())

@@ -23,7 +23,6 @@ from pairrank.dask.passes import DaskPasses
 from pairrank.estimators._blocks import fit_on_passes, held_passes
 from pairrank.estimators._docstrings import Described, ranker
 from pairrank.estimators._rows import aligned
-from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import FitInterruptedError, PairrankError
 
 _NOT_NEEDED = ("history_", "validation_scores_", "partial_coef_")
@@ -124,11 +123,9 @@ class OnDask(Described):
         estimator._check_parameters()
         estimator._check_blocks()
         check_choice(self.persist, "persist", ("auto", True, False))
-        parts = partitions_of(X, y, aligned(given), several=isinstance(self, TargetsMixin))
+        parts = partitions_of(X, y, aligned(given))
         if is_dask_collection(X_val):
-            layout = aligned(given, "_val")
-            several = isinstance(self, TargetsMixin)
-            held_parts = partitions_of(X_val, y_val, layout, "_val", several=several)
+            held_parts = partitions_of(X_val, y_val, aligned(given, "_val"), "_val")
         else:
             held = held_passes(given)
         client = client_of(self.client)
@@ -150,8 +147,7 @@ class OnDask(Described):
         Returns
         -------
         dask Array or Series of shape (n_rows,), or ndarray
-            Partitioned as X is; with several targets a column for each. Of rows in memory, an array
-            in memory.
+            Partitioned as X is. Of rows in memory, an array in memory.
         """
         check_is_fitted(self)
         local = self.to_local()
@@ -161,19 +157,16 @@ class OnDask(Described):
         features = features_of(X, "X")
         for name in _NOT_NEEDED:
             local.__dict__.pop(name, None)
-        several = local.coef_.ndim == 2
         if is_dataframe(X):
             from pandas import DataFrame
 
             local.predict(DataFrame(np.zeros((1, features.n_features)), columns=features.names))
-            names: Any = dict.fromkeys(range(len(local.coef_)), float)
-            meta = names if several else ("score", float)
+            meta = ("score", float)
             return X.map_partitions(_scores_of_frame, dask.delayed(local), meta=meta)
         local.predict(np.zeros((1, X.shape[1])))
-        shape: dict[str, Any] = {"drop_axis": 1, "meta": np.empty(0)}
-        if several:
-            shape = {"chunks": (X.chunks[0], (len(local.coef_),)), "meta": np.empty((0, 0))}
-        return X.map_blocks(_scores, dask.delayed(local), dtype=float, **shape)
+        return X.map_blocks(
+            _scores, dask.delayed(local), dtype=float, drop_axis=1, meta=np.empty(0)
+        )
 
     def score(
         self,
@@ -203,11 +196,7 @@ class OnDask(Described):
             return float(self.to_local().score(X, y, **rows))
         estimator: Any = self
         how = {"graph": estimator.graph, "client": self.client, **rows}
-        scores = self.predict(X)
-        if estimator.coef_.ndim == 1:
-            return pairwise_accuracy(y, scores, **how)
-        each = zip(_columns_of(y), _columns_of(scores), strict=True)
-        return float(np.mean([pairwise_accuracy(*pair, **how) for pair in each]))
+        return pairwise_accuracy(y, self.predict(X), **how)
 
     def rank(self, X: Any, qid: Any = None) -> Any:
         """Return the position of each row in memory within its query, 1 = best.
@@ -260,24 +249,14 @@ class OnDask(Described):
         return {**BaseEstimator.__getstate__(self), "client": None}
 
 
-def _columns_of(table: Any) -> list[Any]:
-    """Return the columns of an array or a dataframe of dask."""
-    if is_dataframe(table):
-        return [table[name] for name in table.columns]
-    return [table[:, at] for at in range(table.shape[1])]
-
-
 @tasks.alone
 def _scores(X: Any, local: Any) -> FloatArray:
     """Return the scores of a partition, which may be empty."""
-    return np.empty((0, *local.coef_.shape[:-1])) if X.shape[0] == 0 else local.predict(X)
+    return np.empty(0) if X.shape[0] == 0 else local.predict(X)
 
 
 def _scores_of_frame(frame: Any, local: Any) -> Any:
-    """Return the same as a series with the frame's index, or as a dataframe of several targets."""
-    from pandas import DataFrame, Series
+    """Return the same as a series with the frame's index."""
+    from pandas import Series
 
-    scores = _scores(frame, local)
-    if scores.ndim == 2:
-        return DataFrame(scores, index=frame.index)
-    return Series(scores, index=frame.index, name="score")
+    return Series(_scores(frame, local), index=frame.index, name="score")

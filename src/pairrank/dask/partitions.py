@@ -47,20 +47,17 @@ class Partitions:
     """y, and those of qid and the weights that are given."""
 
 
-def partitions_of(
-    X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "", *, several: bool = False
-) -> Partitions:
+def partitions_of(X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "") -> Partitions:
     """Return the partitions of X, y and what is given of qid and weights; compute nothing.
 
     `layout` has the arrays or series with one entry per row by name, None where one is not given.
-    `suffix` ends the names in messages, such as "_val"; `several`: y may have several columns. A
-    PairrankError says that one is no collection of dask, has chunks of columns, or is partitioned
-    in another way.
+    `suffix` ends the names in messages, such as "_val". A PairrankError says that one is no
+    collection of dask, has chunks of columns, or is partitioned in another way.
     """
-    columns, tables = {}, ("X", "y") if several else ("X",)
+    columns = {}
     for name, part in {"X": X, "y": y, **layout}.items():
         if part is not None:
-            columns[name] = column_of(part, name + suffix, n_dimensions=2 if name in tables else 1)
+            columns[name] = column_of(part, name + suffix, n_dimensions=2 if name == "X" else 1)
     if "y" not in columns:
         raise InputTypeError(f"y{suffix} is None: give the labels, partitioned as X{suffix} is")
     check_alike(list(columns.values()))

@@ -16,7 +16,7 @@ from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
-from pairrank.estimators._rows import Rows, Watch, columns_of, row_scores
+from pairrank.estimators._rows import Rows, Watch, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -59,10 +59,9 @@ def fit_on_passes(
         refuse_roles(catalog, None, ranker._role_refusal)
     last: list[Any] = [None]
     _keep_features(ranker, catalog, getattr(passes, "feature_names", None))
-    n_targets = len(columns_of(catalog.sample.rows.y))
-    watches = [] if held is None else _watches(ranker, held, scale, n_targets)
-    starts = _starts(ranker, catalog, n_targets)
-    starts = [None if start is None else start * scale for start in starts]
+    watches = [] if held is None else [_watch(ranker, held, scale)]
+    start = _start(ranker, catalog)
+    starts = [None if start is None else start * scale]
     prepared = ranker._prepare_blocks(passes, catalog)
     _keep_counts(ranker, catalog, prepared)
 
@@ -74,12 +73,12 @@ def fit_on_passes(
     try:
         with threads.blas_for(catalog.sample.rows.X):
             solve = ranker._block_solver(passes, prepared)
-            solutions = ranker._solve(solve, range(n_targets), starts, watches, told)
+            solutions = ranker._solve(solve, [None], starts, watches, told)
     except Exception as error:
         if last[0] is not None:
             ranker.partial_coef_ = error.partial_coef_ = last[0] / scale  # type: ignore[attr-defined]
         raise
-    status = ranker._keep(solutions, watches, n_targets)
+    status = ranker._keep(solutions, watches, 1)
     ranker._warn(status, row_scores(catalog.sample.rows.X))
     ranker.coef_ = ranker.coef_ / scale
     return ranker
@@ -101,8 +100,8 @@ def held_passes(given: Mapping[str, Any], beside: LocalPasses | None = None) -> 
     return RowBlocks.from_arrays(X, **rest)._passes(beside)
 
 
-def _watches(ranker: Any, held: Passes, scale: FloatArray | float, n_targets: int) -> list[Watch]:
-    """Return the callbacks that score iterates on the validation rows, one per target."""
+def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
+    """Return the callback that scores iterates on the validation rows."""
     rows, scores = held_rows(held), scores_by_passes(held)
     n_features = getattr(held, "n_features", ranker.n_features_in_)
     if n_features != ranker.n_features_in_:
@@ -111,10 +110,7 @@ def _watches(ranker: Any, held: Passes, scale: FloatArray | float, n_targets: in
         )
     check_names(getattr(held, "feature_names", None), ranker)
     patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
-    if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
-        raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")
-    judges = ranker._judges(rows, n_targets)
-    return [Watch(judge, lambda w: scores(w / scale), patience) for judge in judges]
+    return Watch(ranker._judge(rows), lambda w: scores(w / scale), patience)
 
 
 def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
@@ -133,13 +129,13 @@ def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
         ranker.n_ties_ = prepared.n_ties
 
 
-def _starts(ranker: Any, catalog: Catalog, n_targets: int) -> Any:
+def _start(ranker: Any, catalog: Catalog) -> Any:
     """Return the weights to go on from with `warm_start`: those of an interrupted fit, if any."""
     partial = getattr(ranker, "partial_coef_", None)
     is_usable = partial is not None and partial.shape == (catalog.n_features,)
-    if ranker.warm_start and n_targets == 1 and is_usable:
-        return [np.asarray(partial)]
-    return ranker._starts(n_targets, catalog.n_features)
+    if ranker.warm_start and is_usable:
+        return np.asarray(partial)
+    return ranker._starts(1, catalog.n_features)[0]
 
 
 def held_rows(passes: Passes) -> Rows:

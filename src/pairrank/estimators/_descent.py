@@ -28,14 +28,17 @@ from pairrank.objective import (
     BandedModel,
     LineSample,
     PairObjective,
+    PairSteps,
     Problem,
     SampledModel,
+    StepRule,
     sampled,
     sampled_hessian_cost,
 )
-from pairrank.preferences import Levels
+from pairrank.preferences import Differences, Levels, PairIndex
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
+from pairrank.solvers.sgd import SGD, Walk
 from pairrank.solvers.tron import ContinuedTron, Tron
 
 if TYPE_CHECKING:
@@ -62,16 +65,24 @@ _ROWS_PER_STARTING_ROW = 20
 _STARTING_ROWS_PER_FEATURE = 10
 _START_TOL, _START_STEPS = 1e-3, 300
 """A sample is solved at most this precisely, and in this many steps."""
+_LEAST_DRAWS = 1000
+
+
+DEFAULT_RULE = StepRule()
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a problem is minimised: a solver's name or "auto", its stops, and the seed of samples."""
+    """How a problem is minimised: a solver's name or "auto", its stops, and the seed of samples.
+
+    `rule` is that of the steps of "sgd".
+    """
 
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 1000
     seed: Any = 0
+    rule: StepRule = DEFAULT_RULE
 
 
 def minimize(
@@ -88,6 +99,7 @@ def minimize(
     - ``"ncg"`` is Raykar's conjugate gradients, the only choice for losses whose value is not that
       of their gradient.
     - ``"bundle"`` is the cutting planes of Joachims and of Airola.
+    - ``"sgd"`` takes stochastic steps on drawn pairs; the objective of every pair judges them.
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
       where X is dense with at most 2,000 features; else, for piecewise polynomials of many levels,
       that of bands of levels.
@@ -119,6 +131,8 @@ def _choose(
 ) -> _Choice:
     if not isinstance(problem, Problem):
         return _from_sampled_rows(problem, method, start, generator)
+    if method.solver == "sgd":
+        return PairObjective(problem), _by_drawn_pairs(problem, method), None
     is_auto, model, line = method.solver == "auto", None, None
     if method.solver == "bundle" or not problem.loss.smooth:
         related = None
@@ -233,6 +247,31 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | B
     if piecewise and preferences.labels.size > 2 * _BANDS:
         return BandedModel(problem, _BANDS)
     return None
+
+
+def _by_drawn_pairs(problem: Problem, method: Method) -> SGD:
+    """Return the solver that takes steps on pairs drawn in proportion to their weights.
+
+    An iteration draws as many pairs as there are rows, or comparisons.
+    """
+    preferences = problem.preferences
+    assert not isinstance(preferences, Differences)
+    size, pairs = preferences.n_pairs, PairIndex(preferences)
+    if isinstance(preferences, Levels):
+        size = preferences.row_of.size
+    ratio = problem.penalty / (problem.factor * pairs.total_weight)
+
+    def walk_from(start: FloatArray) -> Walk:
+        generator = np.random.default_rng(method.seed)
+        steps = PairSteps(problem.loss, start, method.rule, generator)
+
+        def walk() -> FloatArray:
+            steps.take(problem.X, pairs, max(_LEAST_DRAWS, size), ratio)
+            return steps.coef
+
+        return walk
+
+    return SGD(walk_from)
 
 
 def _start_of_planes(

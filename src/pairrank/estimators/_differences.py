@@ -55,8 +55,8 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
     squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
     diagonal.
 
-    Rows in blocks take one pass for the normal equations of all targets, on which "cg" runs too; or
-    passes for each iteration where these equations cost more.
+    Rows in blocks have one column. They take one pass for the normal equations, on which "cg" runs
+    too; or passes for each iteration where these equations cost more.
 
     The function returned is ``solve(target, start, callback=None) -> Solution`` for what
     `problem.with_target` takes, and a start or None for zero. A PairrankError says that
@@ -70,7 +70,8 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
         if of_squares and equations is not None:
             by_equations = _of_equations(equations, method.solver)
             return descend(equations.objective(target), by_equations, method, start, None, callback)
-        found, inverse, aimed = None, None, problem.with_target(target)
+        found, inverse = None, None
+        aimed = problem.with_target(target) if isinstance(problem, Problem) else problem
         if equations is not None:
             found, inverse = _squares_solution(equations, target)
         objective = PairObjective(aimed, None if of_squares else _model(aimed), inverse)
@@ -120,9 +121,9 @@ def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
     sums = summed_squares(problem.passes, problem.origin)
     gram, penalty, factor = sums.products[:d, :d], problem.penalty, problem.factor
 
-    def objective(target: int) -> Objective:
-        moment, square = sums.products[:d, d + target], sums.products[d + target, d + target]
-        return Quadratic(gram, moment, float(square), penalty, factor)
+    def objective(target: None) -> Objective:
+        moment, square = sums.products[:d, d], float(sums.products[d, d])
+        return Quadratic(gram, moment, square, penalty, factor)
 
     inverse = primal_inverse(2.0 * factor * gram, penalty, prepared.catalog.n_kept)
     return Equations(objective, inverse)

@@ -27,14 +27,15 @@ kernel : None, "linear", "rbf", "poly", "precomputed", callable or Kernel, defau
 C : float, default 0.1
     Weight of the loss.
 max_iter : int, default 1000
-    The largest number of iterations: Newton steps, conjugate gradients or cutting planes.
+    The largest number of iterations: Newton steps, conjugate gradients, cutting planes, or rounds
+    of stochastic steps.
 warm_start : bool, default False
     Start from the previous `coef_`.
 verbose : int, default 0
     1 prints one line per iteration to standard error.
 random_state : int, RandomState or None, default None
-    Seeds what is drawn: the samples behind "auto" and the landmarks of "nystroem". None is a fixed
-    seed, so that two fits agree.
+    Seeds what is drawn: the samples behind "auto", the pairs of "sgd" and the landmarks of
+    "nystroem". None is a fixed seed, so that two fits agree.
 coef_ : ndarray of shape (n_features,), float64
     The weights; with a kernel, those of its features.
 n_iter_ : int

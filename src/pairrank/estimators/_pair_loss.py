@@ -16,9 +16,10 @@ from pairrank.estimators._descent import Method, minimize, values_agree
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, preferences_of
+from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit, as_loss
-from pairrank.objective import Problem
+from pairrank.objective import Problem, StepRule
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Pairs, Preferences, as_graph
 
@@ -33,7 +34,7 @@ class PairLossRanker(SolvedRanker):
     _: KW_ONLY
     graph: Graph = "full"
     reduction: Literal["auto", "rows", "query", "sum"] = "auto"
-    solver: str = "auto"
+    solver: str | SGD = "auto"
     pair_sum: str = "auto"
     warm_start: bool = False
 
@@ -42,13 +43,15 @@ class PairLossRanker(SolvedRanker):
         for name in ("C", "alpha"):
             validation.check_number(getattr(self, name, 1.0), name)
         check_eps(getattr(self, "eps", 1e-6))
-        loss, name = as_loss(self.loss), self.solver
+        loss, name = as_loss(self.loss), self._solver_name
+        if isinstance(self.solver, SGD):
+            self.solver.check()
         if name in ("tron", "ncg") and not loss.smooth:
             raise PairrankError(
                 f'solver="{name}" needs a smooth loss, which {self.loss!r} is not: use '
                 'solver="bundle" (or "auto")'
             )
-        if name in ("tron", "bundle") and not values_agree(loss):
+        if name in ("tron", "bundle", "sgd") and not values_agree(loss):
             raise PairrankError(
                 f'solver="{name}" needs values that match gradients, which {self.loss!r} '
                 'does not give: use solver="ncg" (or "auto")'
@@ -75,8 +78,16 @@ class PairLossRanker(SolvedRanker):
         }
 
     def _minimizer(self, problem: Any) -> Solve:
-        method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
+        method = self._method()
         return lambda target, start, callback: minimize(problem, method, start, callback)
+
+    def _check_blocks(self) -> None:
+        super()._check_blocks()
+        if self._solver_name == "sgd":
+            raise PairrankError(
+                'solver="sgd" draws pairs from all rows, so it needs them in memory: use '
+                'solver="auto"'
+            )
 
     def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
         from pairrank.blocks.layouts import prepare
@@ -94,6 +105,16 @@ class PairLossRanker(SolvedRanker):
         from pairrank.blocks.problem import BlockProblem
 
         return self._minimizer(BlockProblem(passes, prepared, **self._terms()))
+
+    def _method(self) -> Method:
+        """Return how the problem is minimised."""
+        stops = float(self.tol), int(self.max_iter), self._seed()
+        rule = self.solver.rule() if isinstance(self.solver, SGD) else StepRule()
+        return Method(self._solver_name, *stops, rule)
+
+    @property
+    def _solver_name(self) -> str:
+        return "sgd" if isinstance(self.solver, SGD) else self.solver
 
 
 def _is_likelihood(ranker: Any) -> bool:

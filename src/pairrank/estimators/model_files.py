@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pairrank.estimators import RANKERS, ranker_named
+from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io.model_file import ModelRecord, read_model, write_model
 from pairrank.kernels import Kernel
@@ -30,6 +31,9 @@ _ZERO_BASED = "zero_based"
 
 _KERNEL, _RANKINGS = "kernel_", "rankings_"
 """Attributes with arrays of their own, and the prefixes of the names of these arrays."""
+
+_SETTINGS: dict[str, type[Any]] = {"kernel": Kernel, "sgd": SGD}
+"""The parameters that are objects with parameters, by the name of their dictionary."""
 
 _MOST_FEATURES = 2**31 - 1
 
@@ -269,9 +273,10 @@ def _stored(values: Any) -> np.ndarray[Any, Any]:
 def _packed(value: Any) -> Any:
     if isinstance(value, OrderGraph):
         return {"order_graph": [list(edge) for edge in value.edges]}
-    if isinstance(value, Kernel):
-        params = value.get_params(deep=False)
-        return {"kernel": {key: _packed(each) for key, each in params.items()}}
+    for name, kind in _SETTINGS.items():
+        if isinstance(value, kind):
+            params = value.get_params(deep=False)
+            return {name: {key: _packed(each) for key, each in params.items()}}
     if isinstance(value, np.generic):
         return value.item()
     return value
@@ -280,6 +285,7 @@ def _packed(value: Any) -> Any:
 def _unpacked(value: Any) -> Any:
     if isinstance(value, dict) and "order_graph" in value:
         return OrderGraph([tuple(edge) for edge in value["order_graph"]])
-    if isinstance(value, dict) and "kernel" in value:
-        return Kernel(**value["kernel"])
+    for name, kind in _SETTINGS.items():
+        if isinstance(value, dict) and name in value:
+            return kind(**value[name])
     return value

@@ -21,6 +21,7 @@ from pairrank.estimators.covariance import (
     contrast_errors,
     weight_errors,
 )
+from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError, UndeterminedWarning
 from pairrank.losses import as_loss
 from pairrank.preferences import Preferences
@@ -93,10 +94,11 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
         The error allowed in the sums over pairs, relative to the sum of their weights, 0 < eps < 1.
         It is reduced automatically where it would keep the descent from the optimum, and where rows
         are so few that exact sums cost nothing.
-    solver : "auto", "ncg" or "tron", default "auto"
+    solver : "auto", "ncg", "tron", "sgd" or SGD, default "auto"
         "ncg" is the paper's: Polak-Ribiere conjugate gradients. "tron" is trust region Newton with
         every Hessian product over every pair. "auto" is "tron" with the Hessian from a sample where
-        that is cheaper ("raykar" always uses "ncg"). All have the same optimum.
+        that is cheaper ("raykar" always uses "ncg"). All have the same optimum. "sgd" takes
+        stochastic steps on drawn pairs, as `SGD` says.
     pair_sum : "auto", "boxes", "beaulieu" or "direct", default "auto"
         The algorithm of the pair sum: box sums, Beaulieu's series as in the paper (probit and
         raykar), or pair by pair. "auto" sums small queries directly, large ones by boxes.
@@ -167,7 +169,7 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
     _: KW_ONLY
     loss: Literal["logistic", "probit", "raykar"] = "logistic"
     eps: float = 1e-6
-    solver: Literal["auto", "ncg", "tron"] = "auto"
+    solver: Literal["auto", "ncg", "tron", "sgd"] | SGD = "auto"
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
 

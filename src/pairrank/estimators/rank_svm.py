@@ -7,6 +7,7 @@ from typing import Literal
 
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._pair_loss import PairLossRanker
+from pairrank.estimators.sgd import SGD
 
 
 @ranker
@@ -29,12 +30,12 @@ class RankSVM(PairLossRanker):
         Stop when \|gradient\| <= tol \|gradient at 0\|. Cutting planes stop when the duality gap
         (how far the objective may be above its minimum) is at most tol times the objective, or
         times \|gradient at 0\|^2/2 if that is less.
-    solver : "auto", "tron" or "bundle", default "auto"
+    solver : "auto", "tron", "bundle", "sgd" or SGD, default "auto"
         "tron" computes every Hessian product over every pair, as in the paper. "auto" takes the
         Hessian from a sample where that is cheaper; value and gradient use every pair, so the
         optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
         has no Hessian, so its "auto" is "bundle", which with many rows starts from the solution on
-        a sample.
+        a sample. "sgd" takes stochastic steps on drawn pairs, as `SGD` says.
     pair_sum : str, default "auto"
         The algorithm of the pair sum: "auto", "cells", "sorted", "selection_tree",
         "level_counting" or "direct". "cells" is linear in the rows; its error is computed and made
@@ -74,7 +75,7 @@ class RankSVM(PairLossRanker):
     C: float = 0.1
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
-    solver: Literal["auto", "tron", "bundle"] = "auto"
+    solver: Literal["auto", "tron", "bundle", "sgd"] | SGD = "auto"
     pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
         "auto"
     )

@@ -19,6 +19,7 @@ from pairrank.io._streams import (
     writes,
 )
 from pairrank.io.dispatch import format_of, read_rows, write_blocks
+from pairrank.io.query_sizes import with_queries
 from pairrank.io.rows import (
     ROW_COLUMNS,
     Rows,
@@ -42,6 +43,7 @@ def convert(
     label: str | None = "label",
     drop: Sequence[str] = (),
     drop_text: bool = False,
+    query_sizes: str | os.PathLike[str] | None = None,
     dtype: Any = np.float64,
     callback: ReadingCallback | None = None,
     **columns: str | None,
@@ -59,7 +61,7 @@ def convert(
         "-" is standard input or output. Standard input and Parquet are read as wholes.
     to : {"auto", "svmlight", "csv", "parquet"}
         As `format`, of the target.
-    label, drop, drop_text
+    label, drop, drop_text, query_sizes
         As for `read_rows`.
     **columns : str, optional
         As for `read_rows`. The comments of svmlight text give document identifiers without `docid`.
@@ -89,7 +91,10 @@ def convert(
         blocks = _csv_blocks(source, Roles(named, None, drop, drop_text=drop_text), dtype, callback)
     else:
         given: dict[str, Any] = {**columns, "label": label, "drop": drop, "drop_text": drop_text}
+        given["query_sizes"] = query_sizes
         blocks = iter([read_rows(source, format=kind, dtype=dtype, callback=callback, **given)])
+    if kind != "parquet":
+        blocks = with_queries(blocks, source, query_sizes)
     if isinstance(target, str | os.PathLike):
         delete_leftovers(target)
     write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})

@@ -17,6 +17,7 @@ from pairrank.io._streams import (
     reads,
     writes,
 )
+from pairrank.io.query_sizes import with_queries
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
 
 FORMATS = ("svmlight", "csv", "parquet")
@@ -65,6 +66,7 @@ def read_rows(
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     drop_text: bool = False,
+    query_sizes: str | os.PathLike[str] | None = None,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
@@ -82,6 +84,9 @@ def read_rows(
     read from the comments, `# docid = X` or `# X`. X is CSR if the text has entries for less than
     a quarter of the values.
 
+    Rows without queries take them from a side file, if there is one: LightGBM's `DATA.query` or
+    XGBoost's `DATA.group`, with the number of rows of each query, one per line.
+
     Parameters
     ----------
     label : str, optional
@@ -95,6 +100,8 @@ def read_rows(
     drop_text : bool
         Whether to leave out columns of text as features; False refuses them. In CSV, a column is
         text if its first 100 rows hold more words than numbers.
+    query_sizes : str or path-like, optional
+        The side file; None looks for one beside a named file.
     n_features : int, optional
         Columns of X. CSV and Parquet must have this many. svmlight text that leaves out entries may
         also leave out the last features, which are then 0; if every row states the features 1 to
@@ -137,7 +144,7 @@ def read_rows(
                 f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
                 f"there is no column {named[role]!r}; give CSV or Parquet"
             )
-        return read_text(
+        rows = read_text(
             source,
             zero_based=zero_based,
             n_features=n_features,
@@ -145,14 +152,16 @@ def read_rows(
             docids="docid" in named,
             callback=callback,
         )
-    from pairrank.io.tables import Roles, read_table
+    else:
+        from pairrank.io.tables import Roles, read_table
 
-    if features is not None:
-        features = column_names(features, "features")
-    drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
-    roles = Roles(named, features, drop, ignore, drop_text)
-    rows = read_table(source, kind, roles, dtype, callback)
-    _check_width(source, rows, n_features)
+        if features is not None:
+            features = column_names(features, "features")
+        drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
+        roles = Roles(named, features, drop, ignore, drop_text)
+        rows = read_table(source, kind, roles, dtype, callback)
+        _check_width(source, rows, n_features)
+    [rows] = with_queries([rows], source, query_sizes)
     return rows
 
 

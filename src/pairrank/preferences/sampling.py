@@ -190,6 +190,13 @@ class PairIndex:
     preferences : Levels or Pairs
         With at least one preference; Pairs must be bound to their rows (see `Pairs.bound`).
 
+    Attributes
+    ----------
+    n_pairs : int
+        The number of preferences of positive weight.
+    total_weight : float
+        Their total weight, `pair_scale` included.
+
     Notes
     -----
     The index costs O(rows + edges), of Pairs O(pairs). A pair costs O(log(rows + edges)), of Pairs
@@ -207,6 +214,8 @@ class PairIndex:
 
     def __init__(self, preferences: Levels | Pairs) -> None:
         preferences.require_pairs()
+        self.n_pairs = preferences.n_pairs
+        self.total_weight = preferences.total_weight
         self._rows_of: Callable[[NDArray[np.intp], np.random.Generator], Drawn]
         if isinstance(preferences, Pairs):
             i, j, weight = preferences.i, preferences.j, preferences.weight

@@ -129,6 +129,7 @@ def bad(place, value):
     [
         ((bad((3, 1), np.nan), Y), "NaN in row 3, feature 1"),
         ((X, Y[:-1]), "y has 59 entries for 60 rows"),
+        ((X, X), "y must have one dimension"),
         ((X, np.full(60, "low")), "y is text, and numbers in the blocks before"),
         ((X,), "y is missing, and numbers in the blocks before"),
         ((X, Y, QID), "qid is numbers, and missing in the blocks before"),

@@ -10,6 +10,7 @@ import pytest
 from cli_rows import WORDS
 from cli_runs import run
 from pairrank import (
+    SGD,
     ConvexHullRanker,
     Kernel,
     MPRank,
@@ -63,11 +64,13 @@ def words_of(params):
 
 
 def made_of(model, params):
-    """Return a ranker with parameters, some of which are those of its kernel."""
+    """Return a ranker with parameters, some of which are those of its kernel or its solver."""
     nested = {name: value for name, value in params.items() if "__" in name}
     ranker = MODELS[model][0](**{name: params[name] for name in params.keys() - nested.keys()})
-    if nested:
+    if any(name.startswith("kernel__") for name in nested):
         ranker.set_params(kernel=Kernel(ranker.kernel))
+    if any(name.startswith("solver__") for name in nested):
+        ranker.set_params(solver=SGD())
     return ranker.set_params(**nested)
 
 
@@ -78,6 +81,8 @@ FITS = [
     ("rankncg", {"alpha": 0.25, "eps": 1e-3, "loss": "probit", "solver": "ncg", "tol": 1e-2,
                  "pair_sum": "direct", "reduction": "query", "max_iter": 50}),
     ("rankncg", {"loss": "raykar"}),
+    ("rankncg", {"solver": "sgd", "solver__learning_rate": "pegasos", "random_state": 3,
+                 "solver__eta0": 0.5}),
     ("rankrls", {"alpha": 0.5, "solver": "cg", "tol": 1e-7, "max_iter": 99}),
     ("rankrls", {"regularization": "iteration", "random_state": 5}),
     ("rankrls", {"regularization": "hybrid", "random_state": 5, "patience": 3}),

@@ -139,6 +139,7 @@ def test_an_input_of_a_pattern_or_folder_is_never_the_output(folder, tmp_path, d
             "--time needs all rows in memory: leave it out; or leave out --stream",
         ),
         (["--kernel", "rbf"], "--kernel rbf needs all rows in memory"),
+        (["--model", "rankncg", "--solver", "sgd"], "use --solver auto"),
         (["--memory-limit", "much"], "not a number of bytes, such as 2GB"),
         (["--memory-limit", "0"], "not a number of bytes, such as 2GB"),
     ],

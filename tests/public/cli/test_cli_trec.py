@@ -107,6 +107,44 @@ def test_labels_are_converted_to_qrels(folder, tmp_path, source, target):
     assert qrels_of(content_of(tmp_path / target[0])) == to_qrels(rows.qid, rows.docid, rows.y)
 
 
+@pytest.mark.parametrize("suffix", ["query", "group"])
+def test_side_files_give_the_queries_of_every_command(folder, tmp_path, suffix):
+    for name, seed in (("train", 0), ("test", 1)):
+        write_rows(tmp_path / f"{name}.txt", rows_of(seed)._replace(qid=None))
+        (tmp_path / f"{name}.txt.{suffix}").write_text("10\n" * 6)
+    train = ["train", tmp_path / "train.txt", "-o", tmp_path / "m"]
+    record = json.loads(run(*train, "--valid", tmp_path / "test.txt", "--json").stdout)
+    assert record["queries"] == 6
+    plain = load_model(folder / "plain")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, plain.coef_)
+    evaluate = ["evaluate", folder / "plain", tmp_path / "test.txt", "--json"]
+    wanted = run("evaluate", folder / "plain", folder / "test.txt", "--json").stdout
+    assert run(*evaluate).stdout == wanted
+    sizes = (tmp_path / f"test.txt.{suffix}").rename(tmp_path / "sizes")
+    named = ["--query-sizes", sizes]
+    assert run(*evaluate, *named).stdout == wanted
+    info = json.loads(run("info", tmp_path / "test.txt", "--json", *named).stdout)
+    assert info["queries"] == 6
+    run("convert", tmp_path / "test.txt", tmp_path / "x.csv", *named)
+    back = read_rows(tmp_path / "x.csv", qid="qid", docid="docid")
+    assert back.qid.tolist() == (rows_of(1).qid + 1).tolist()
+
+
+def test_a_named_side_file_is_of_the_training_rows_only_and_never_the_output(tmp_path):
+    rows, valid, sizes = (tmp_path / name for name in ("train.txt", "valid.txt", "sizes"))
+    write_rows(rows, make_rows(0)._replace(qid=None))
+    write_rows(valid, make_rows(1, 30, 3))
+    sizes.write_text("30\n30\n")
+    options = ["-o", tmp_path / "m", "--valid", valid, "--query-sizes"]
+    run("train", rows, "-q", *options, sizes)
+    assert "queries of their own" in refused("train", valid, *options, sizes)
+    assert "no such file" in refused("train", rows, *options, tmp_path / "nowhere")
+    assert "holds one input" in misused("train", "-", *options, "-")
+    for command in (["train", rows, "-o"], ["convert", rows]):
+        assert "is an input too" in refused(*command, sizes, "--query-sizes", sizes)
+    assert sizes.read_text() == "30\n30\n"
+
+
 @pytest.mark.parametrize("suffix", ["txt", "parquet"])
 def test_letor_rows_go_from_training_to_a_run(data_home, tmp_path, suffix):
     """MQ2008's own lines, `#docid = GX... inc = 1 prob = 0.08`, through every format."""

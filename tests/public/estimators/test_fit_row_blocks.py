@@ -81,6 +81,7 @@ def test_rows_in_memory_need_labels(rows):
     [
         (RankSVM(kernel="rbf"), "leave kernel=None"),
         (RankSVM(kernel="precomputed"), "leave kernel=None"),
+        (RankNCG(solver="sgd"), 'use solver="auto"'),
         (RankNCG(covariance="rows"), "leave covariance=None"),
         (RankSVM(patience=3), "pass X_val"),
         (RankBoost(), "take RankSVM"),

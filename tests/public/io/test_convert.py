@@ -72,6 +72,19 @@ def test_svmlight_becomes_the_rows_that_are_read(tmp_path, sparse, docid):
     assert_same(read_rows(target, **names), read_rows(tmp_path / "again.txt", **names))
 
 
+def test_side_files_of_rows_per_query_give_queries(tmp_path):
+    (tmp_path / "rows.txt").write_text("1 1:2\n0 1:3\n1 1:4\n")
+    (tmp_path / "rows.csv").write_text("label,a\n1,2\n0,3\n1,4\n")
+    (tmp_path / "sizes").write_text("1\n2\n")
+    for name in ("rows.txt", "rows.csv"):
+        convert(tmp_path / name, tmp_path / "rows.parquet", query_sizes=tmp_path / "sizes")
+        assert read_rows(tmp_path / "rows.parquet", qid="qid").qid.tolist() == [1, 2, 2]
+    (tmp_path / "sizes").write_text("1\n3\n")
+    for name in ("rows.txt", "rows.csv"):
+        with pytest.raises(FileFormatError, match="have 4 rows, the data has 3"):
+            convert(tmp_path / name, tmp_path / "rows.parquet", query_sizes=tmp_path / "sizes")
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
