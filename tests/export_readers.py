@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -74,7 +75,7 @@ def read_csv(content: bytes, names: list[str], X: Any) -> np.ndarray:
 def read_sql(content: bytes, names: list[str], X: Any) -> np.ndarray:
     """Run the expression in SQLite, over a table with a column per feature."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-    with sqlite3.connect(":memory:") as database:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"CREATE TABLE documents ({', '.join(f'{name} REAL' for name in quoted)})")
         places = ", ".join("?" * len(names))
         database.executemany(f"INSERT INTO documents VALUES ({places})", np.asarray(X).tolist())

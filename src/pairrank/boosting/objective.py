@@ -9,13 +9,13 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank._protocols import FloatArray, MarginCost, PairLoss, Squares, Tubes
+from pairrank._protocols import FloatArray, MarginCost, PairLoss, PairSum, Squares, Tubes
 from pairrank._validation import check_choice
 from pairrank.boosting.rows import BoostedRows, boosted_rows, is_data, own_arrays
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.losses import as_loss
 from pairrank.pair_sums import bind, check_eps
-from pairrank.preferences import Levels, OrderGraph, as_graph
+from pairrank.preferences import Differences, Levels, OrderGraph, as_graph, refuse_roles
 
 Float32Array = NDArray[np.float32]
 
@@ -41,7 +41,8 @@ class AllPairsObjective:
     ----------
     loss : str or object, default "logistic"
         The loss of a pair: a name in `pairrank.losses.LOSSES`, or a loss as `PairwiseRanker` takes
-        it.
+        it. ``Square()`` and ``Tube()`` of `pairrank.losses` compare differences of scores with
+        those of labels.
     graph : "full", "chain" or OrderGraph, default "full"
         Which labels are preferred to which. Both libraries keep labels in float32.
     reduction : "auto", "rows" or "query", default "auto"
@@ -103,11 +104,13 @@ class AllPairsObjective:
         self.own = own_arrays(
             qid, sample_weight=sample_weight, winner_weight=winner_weight, loser_weight=loser_weight
         )
-        if isinstance(self.loss.family, Squares | Tubes):
-            raise PairrankError(
-                f"{self.loss!r} compares differences of labels, which the libraries' own squared "
-                "and absolute errors of rows do too: take a loss of preferences, such as 'logistic'"
-            )
+        if self._is_of_differences:
+            refuse_roles(winner_weight, loser_weight)
+            if self.graph != "full" or reduction != "auto":
+                raise PairrankError(
+                    f"{self.loss!r} compares every pair of a query, so it takes no graph and no "
+                    "reduction: leave them out, or take a loss of preferences"
+                )
         self._bound: dict[str, Derivatives] = {}
 
     def __call__(
@@ -155,6 +158,10 @@ class AllPairsObjective:
         """Return the parameters: what is bound to data is computed anew where it is needed."""
         return {**self.__dict__, "_bound": {}}
 
+    @property
+    def _is_of_differences(self) -> bool:
+        return isinstance(self.loss.family, Squares | Tubes)
+
     def _derivatives(self, rows: BoostedRows) -> Derivatives:
         """Return the derivatives over the pairs of these rows, bound once unless they changed."""
         key = joblib.hash((rows.labels, rows.given, rows.query_weight))
@@ -165,24 +172,32 @@ class AllPairsObjective:
         return self._bound[key]
 
     def _bind(self, rows: BoostedRows) -> Derivatives:
-        given = dict(rows.given)
-        levels = Levels.build(rows.labels, given.pop("qid"), graph=self.graph, **given)
-        levels.require_pairs()
-        return Derivatives(
-            self.loss, *_reduced(levels, self.reduction, rows.query_weight), self.eps
-        )
+        given, by_query = dict(rows.given), rows.query_weight
+        qid = given.pop("qid")
+        if not self._is_of_differences:
+            levels = Levels.build(rows.labels, qid, graph=self.graph, **given)
+            levels.require_pairs()
+            return Derivatives(self.loss, *_reduced(levels, self.reduction, by_query), self.eps)
+        weight = given["sample_weight"]
+        if by_query is not None:
+            weight = by_query if weight is None else by_query * weight
+        differences = Differences.build(rows.labels, qid, sample_weight=weight)
+        differences.require_pairs([rows.labels])
+        return Derivatives(self.loss, differences, float(differences.query_weight.sum()), self.eps)
 
 
 class Derivatives:
-    r"""Gradient and Hessian of a loss over preferences, one number each per row.
+    r"""Gradient and Hessian of a loss over preferences or differences, one number each per row.
 
     The Hessian is a diagonal matrix h. With D_i the second derivative of the loss by the score of
     row i, n_i the weight of the pairs of row i, and k the curvature of a pair at margin 0:
 
-    - h_i = max(D_i, k n_i/100) for a loss with k = phi''(0) > 0;
-    - h_i = k n_i with :math:`k = \varphi'(0)^2/(2 \varphi(0))` for a loss without curvature at 0,
-      such as the hinge: the parabola with this curvature that touches phi at 0 has its minimum at
-      cost 0 and, for a hinge, is nowhere below it.
+    - h_i = max(D_i, k n_i/100) for a loss of preferences with k = phi''(0) > 0;
+    - h_i = k n_i with :math:`k = \varphi'(0)^2/(2 \varphi(0))` for a loss of preferences without
+      curvature at 0, such as the hinge: the parabola with this curvature that touches phi at 0 has
+      its minimum at cost 0 and, for a hinge, is nowhere below it;
+    - h_i = k n_i for squares and tubes: k = 2 if they are squared, else k = 1/(2 c) with the mean
+      cost c of a difference at equal scores.
 
     The full Hessian is at most twice its diagonal, because it is the Laplacian of the graph of
     pairs: a step with a learning rate up to 1 does not raise the quadratic model. Gradient and
@@ -190,9 +205,14 @@ class Derivatives:
     `row_weight`, the total weight of the rows of queries with a pair: h is 1 per row in the mean.
     """
 
-    def __init__(self, loss: PairLoss, preferences: Levels, row_weight: float, eps: float) -> None:
+    def __init__(
+        self, loss: PairLoss, preferences: Levels | Differences, row_weight: float, eps: float
+    ) -> None:
         self._sum = bind(loss, preferences, eps=eps)
-        curvature, self._by_newton = _curvature_at_zero(loss)
+        if isinstance(preferences, Levels):
+            curvature, self._by_newton = _curvature_at_zero(loss)
+        else:
+            curvature, self._by_newton = _bound_of_differences(loss, self._sum, preferences), False
         wins, losses = preferences.wins_and_losses()
         self._at_zero = curvature * (wins + losses)
         self._scale = row_weight / float(self._at_zero.sum())
@@ -242,3 +262,16 @@ def _curvature_at_zero(loss: PairLoss) -> tuple[float, bool]:
         )
     second = float(loss.phi(np.zeros(1), order=2)[0]) if loss.smooth else 0.0
     return (second, True) if second > 0.0 else (slope * slope / (2.0 * cost), False)
+
+
+def _bound_of_differences(loss: PairLoss, total: PairSum, differences: Differences) -> float:
+    """Return an upper bound of the curvature of a difference, or a usual one if it has a kink."""
+    if loss.smooth:
+        return 2.0
+    cost = total.at(np.zeros(differences.n_rows)).value / differences.total_weight
+    if not cost > 0.0:
+        raise PairrankError(
+            f"all differences of labels are within epsilon, so {loss!r} costs nothing: lower "
+            "epsilon"
+        )
+    return 1.0 / (2.0 * cost)

@@ -26,7 +26,7 @@ def compare(
             "Model",
             "The models, separated by commas: rankncg, ranksvm, rankrls, mprank, svrank, hull, "
             "pairwise, rankboost, ranknet; of scikit-learn ridge, gradient_boosting, "
-            "logistic_regression; of LightGBM lambdarank.",
+            "logistic_regression; of LightGBM lambdarank; of XGBoost rank:ndcg, rank:pairwise.",
             metavar="NAMES",
         ),
     ] = "rankncg,ranksvm,rankrls,ridge,gradient_boosting",

@@ -1,4 +1,4 @@
-"""The models that a comparison knows by name, and LightGBM's LambdaMART."""
+"""The models that a comparison knows by name, and rankers of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -17,30 +17,50 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
 
-class LambdaMART(BaseEstimator):
-    """LightGBM's LambdaMART: 100 trees that learn grades, whole numbers from 0 to 30.
+class BoostedRanker(BaseEstimator):
+    """100 trees that learn grades, whole numbers from 0 to 30, within queries in any order.
 
     Parameters
     ----------
-    num_leaves : int
-        The leaves of each tree.
+    objective : "lambdarank", "rank:ndcg" or "rank:pairwise"
+        The first is LightGBM's; the others are XGBoost's, which weighs whole queries only.
+    num_leaves, max_depth : int
+        The leaves of each tree of LightGBM, and the depth of each of XGBoost.
     random_state : int
     """
 
     model_: Any
 
-    def __init__(self, *, num_leaves: int = 31, random_state: int = 0) -> None:
-        self.num_leaves, self.random_state = num_leaves, random_state
+    def __init__(
+        self,
+        objective: str = "lambdarank",
+        *,
+        num_leaves: int = 31,
+        max_depth: int = 6,
+        random_state: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the grades of rows within queries, whose rows may be in any order."""
-        lightgbm = require("lightgbm", "lightgbm", "the model lambdarank")
+        """Learn from the grades of rows within queries."""
         codes = np.zeros(len(y), dtype=np.int32) if qid is None else query_codes(qid)[1]
         order = np.argsort(codes, kind="stable")
+        fixed = {"learning_rate": 0.1, "n_estimators": 100, "random_state": self.random_state}
+        if self.objective.startswith("rank:"):
+            if sample_weight is not None:
+                raise PairrankError("it takes no sample_weight")
+            xgboost = require("xgboost", "xgboost", "rank:ndcg and rank:pairwise")
+            ranker = xgboost.XGBRanker(
+                objective=self.objective, max_depth=self.max_depth, verbosity=0, **fixed
+            )
+            self.model_ = ranker.fit(X[order], y[order], qid=codes[order])
+            return self
+        lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
         weight = None if sample_weight is None else sample_weight[order]
-        ranker = lightgbm.LGBMRanker(
-            num_leaves=self.num_leaves, random_state=self.random_state, verbose=-1
-        )
+        ranker = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
         ranker.fit(X[order], y[order], group=np.bincount(codes), sample_weight=weight)
         self.model_ = ranker.booster_
         return self
@@ -79,6 +99,9 @@ class Known(NamedTuple):
     params: Mapping[str, Any] = _NOTHING
 
 
+_BOOSTED = "pairrank.comparison.models:BoostedRanker"
+_LEAVES, _DEPTHS = {"num_leaves": (7, 31)}, {"max_depth": (3, 6)}
+
 KNOWN: dict[str, Known] = {
     "rankncg": Known("pairrank:RankNCG", {"alpha": _PENALTIES}),
     "ranksvm": Known("pairrank:RankSVM", {"C": _COSTS}),
@@ -98,7 +121,9 @@ KNOWN: dict[str, Known] = {
     "logistic_regression": Known(
         "sklearn.linear_model:LogisticRegression", {"C": _powers(-4, 3)}, {"max_iter": 1_000}
     ),
-    "lambdarank": Known("pairrank.comparison.models:LambdaMART", {"num_leaves": (7, 31)}),
+    "lambdarank": Known(_BOOSTED, _LEAVES, {"objective": "lambdarank"}),
+    "rank:ndcg": Known(_BOOSTED, _DEPTHS, {"objective": "rank:ndcg"}),
+    "rank:pairwise": Known(_BOOSTED, _DEPTHS, {"objective": "rank:pairwise"}),
 }
 """Name -> model."""
 

@@ -20,9 +20,11 @@ from pairrank.dask.clients import client_of, computed, kept
 from pairrank.dask.partitions import Column, Graph, check_alike, check_lengths, column_of
 from pairrank.estimators._rows import aligned
 from pairrank.metrics import _tallies
+from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
 from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
 from pairrank.metrics._tallies import Tally
+from pairrank.metrics.lists import check_relevant_from
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
 from pairrank.preferences._codes import query_codes
@@ -69,6 +71,30 @@ def pairwise_accuracy(
     accuracy_in_memory([0.0, 1.0], [0.0, 1.0], **{**options, "graph": "full"})
     tally = _tally(_tallies.tally_pairs, options, y_true, scores, rows, client)
     return tally.value("no preference joins two of the rows")
+
+
+@described_by(parameters_of(auc_in_memory), _SHARED)
+def auc_score(
+    y_true: Any,
+    scores: Any,
+    *,
+    relevant_from: float | None = None,
+    ties: Literal["half", "correct", "error"] = "half",
+    average: Literal["pairs", "queries"] = "pairs",
+    qid: Any = None,
+    sample_weight: Any = None,
+    winner_weight: Any = None,
+    loser_weight: Any = None,
+    client: Any = None,
+) -> float:
+    """Return the area under the ROC curve of relevant rows, over all partitions."""
+    rows = aligned(locals())
+    check_relevant_from(relevant_from)
+    options: Any = {"ties": ties, "average": average}
+    auc_in_memory([0.0, 1.0], [0.0, 1.0], **options)
+    options["relevant_from"] = relevant_from
+    tally = _tally(_tallies.tally_classes, options, y_true, scores, rows, client)
+    return tally.value("no query has both relevant and other rows")
 
 
 _OF_QUERIES = entries("""

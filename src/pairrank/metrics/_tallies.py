@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from pairrank.exceptions import NoPairsWarning
-from pairrank.metrics._inputs import RowArguments, check_preferences
+from pairrank.metrics._inputs import RowArguments, check_preferences, check_rows
 from pairrank.metrics.gains import ndcg_score
+from pairrank.metrics.lists import is_relevant
 from pairrank.metrics.pairwise import right_and_total
 
 
@@ -47,6 +48,12 @@ def tally_pairs(
         return Tally(float(right.sum()), float(total.sum()))
     counted = total > 0
     return Tally(float((right[counted] / total[counted]).sum()), int(np.count_nonzero(counted)))
+
+
+def tally_classes(y: Any, scores: Any, *, relevant_from: float | None = None, **how: Any) -> Tally:
+    """Return the tally of `auc_score`."""
+    labels = check_rows(y, scores, {}).labels
+    return tally_pairs(is_relevant(labels, relevant_from).astype(float), scores, **how)
 
 
 def tally_lists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from loss_table import LOSSES, ROUNDING
 from pairrank import OrderGraph
 from pairrank.boosting import AllPairsObjective
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Hinge, HuberisedHinge, SquaredHinge
+from pairrank.losses import Hinge, HuberisedHinge, Square, SquaredHinge, Tube
 from strategies import problems, scores_of
 
 SINGLE = 2.0**-23
@@ -115,7 +116,9 @@ def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind, r
         assert_expected(name, objective(problem.y, scores), wanted)
 
 
-@pytest.mark.parametrize("loss", [LOSSES[name].loss for name in NAMES], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [*(LOSSES[name].loss for name in NAMES), Square(), Tube(), Tube(0.1, 2)], ids=repr
+)
 def test_the_hessian_is_1_per_row_in_the_mean_at_equal_scores(loss):
     rng = np.random.default_rng(0)
     y, qid, weight = rng.integers(0, 3, 60), np.arange(60) % 7, rng.exponential(size=60)
@@ -124,7 +127,8 @@ def test_the_hessian_is_1_per_row_in_the_mean_at_equal_scores(loss):
         objective = AllPairsObjective(loss, qid=qid, sample_weight=given_weight)
         _, hessian = objective(y, np.zeros(60))
         of_rows = np.ones(60) if given_weight is None else given_weight
-        assert hessian.sum() == pytest.approx(of_rows[qid != 3].sum(), rel=1e-5)
+        in_pairs = qid != 3 if not isinstance(loss, (Square, Tube)) else np.full(60, True)
+        assert hessian.sum() == pytest.approx(of_rows[in_pairs].sum(), rel=1e-5)
 
 
 def test_the_hessian_of_each_query_is_1_per_row_however_many_pairs_it_has():
@@ -139,8 +143,15 @@ def test_the_hessian_of_each_query_is_1_per_row_however_many_pairs_it_has():
     assert by_pair[2:].sum() / by_pair[:2].sum() == pytest.approx(2700.0)
 
 
-@pytest.mark.parametrize("reduction", ["auto", "rows", "query"])
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize(
+    ("loss", "reduction"),
+    [
+        *product(("logistic", "hinge"), ("auto", "rows", "query")),
+        (Square(), "auto"),
+        (Tube(0.5), "auto"),
+    ],
+    ids=repr,
+)
 def test_repeated_rows_act_as_they_do_for_a_loss_of_rows(loss, reduction):
     rng = np.random.default_rng(1)
     y, qid, scores = rng.integers(0, 4, 50), np.arange(50) % 4, rng.normal(size=50)
@@ -197,6 +208,28 @@ def test_a_huberised_hinge_that_curves_at_0_uses_its_second_derivative():
     assert beyond.tolist() == pytest.approx([0.01, 0.01])
 
 
+@pytest.mark.parametrize("loss", [Square(), Tube(0.2), Tube(0.2, 2)], ids=repr)
+def test_losses_of_differences_have_the_derivatives_of_their_definition(loss):
+    rng = np.random.default_rng(3)
+    y, s, qid = rng.normal(size=30), rng.normal(size=30), np.arange(30) % 3
+    weight = rng.exponential(size=30)
+    gradient, hessian = AllPairsObjective(loss, qid=qid)(y, s, weight)
+    slopes, costs, joined = np.zeros(30), 0.0, np.zeros(30)
+    total = 0.0
+    for i in range(30):
+        for j in np.flatnonzero(qid == qid[i]):
+            w = weight[i] * weight[j] / (2.0 * weight[qid == qid[i]].sum())
+            costs += w * float(loss.phi(0.0, y[i] - y[j]))
+            slope = w * float(loss.phi(s[i] - s[j], y[i] - y[j], order=1))
+            slopes[[i, j]] += slope, -slope
+            total += w
+            joined[i] += 2.0 * w
+    each = 2.0 if loss.smooth else total / (2.0 * costs)
+    scale = weight.sum() / (each * joined.sum())
+    np.testing.assert_allclose(gradient, scale * slopes, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(hessian, scale * each * joined, rtol=1e-5)
+
+
 def test_weights_by_role_count_in_the_pairs_that_a_row_wins_or_loses():
     y, scores = [0, 1, 2], np.array([0.0, 0.5, 0.2])
     censored = AllPairsObjective(winner_weight=[1, 0, 1], loser_weight=[1, 1, 1])
@@ -209,6 +242,11 @@ def test_weights_by_role_count_in_the_pairs_that_a_row_wins_or_loses():
 def test_a_loss_that_costs_nothing_at_equal_scores_is_refused(loss):
     with pytest.raises(PairrankError, match="boosting starts from equal scores"):
         AllPairsObjective(loss)([0, 1], np.zeros(2))
+
+
+def test_a_tube_wider_than_all_differences_is_refused():
+    with pytest.raises(PairrankError, match="lower epsilon"):
+        AllPairsObjective(Tube(5.0))([0, 1], np.zeros(2))
 
 
 def test_an_overflow_is_an_error_that_names_a_milder_loss():

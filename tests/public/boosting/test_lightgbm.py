@@ -14,6 +14,7 @@ from loss_table import NAMED
 from pairrank import QueryKFold
 from pairrank.boosting import AllPairsObjective, RankingMetric
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square, Tube
 from pairrank.metrics import ndcg_score, pairwise_accuracy
 from reproduction.data import load
 
@@ -41,7 +42,7 @@ def trained(objective, data, rounds=15, **parameters):
     return lightgbm.train({**SMALL, **parameters, "objective": objective}, data, rounds)
 
 
-@pytest.mark.parametrize("loss", NAMED)
+@pytest.mark.parametrize("loss", [*NAMED, Square(), Tube(), Tube(0.1, 2)], ids=str)
 def test_every_loss_learns_to_rank_other_queries(loss):
     X, y, _, group = made()
     other = made(seed=1)

@@ -50,6 +50,9 @@ def test_a_weight_of_a_query_multiplies_its_rows(reduction):
     assert not weighted[0][by_row == 0].any()
     _, at_zero = objective(np.zeros(30), Data(y, of_queries, group, matrix=True))
     assert at_zero.sum() == pytest.approx(by_row.sum(), rel=1e-5)
+    squares = AllPairsObjective(Square())
+    found = squares(scores, Data(y, of_queries, group, matrix=True))
+    assert_same(found, squares(y, scores, by_row, group))
 
 
 def test_weights_of_queries_and_own_weights_of_rows_are_multiplied():
@@ -105,7 +108,9 @@ def test_bad_parameters_are_refused_before_training():
         ({"eps": 2.0}, "eps must be below 1"),
         ({"qid": 5}, "qid"),
         ({"sample_weight": ["a"]}, "sample_weight must hold numbers"),
-        ({"loss": Square()}, "compares differences of labels"),
+        ({"loss": Square(), "graph": "chain"}, "takes no graph"),
+        ({"loss": Square(), "reduction": "query"}, "takes no graph and no reduction"),
+        ({"loss": Square(), "winner_weight": [1.0]}, "winner_weight is not supported"),
     ):
         with pytest.raises(PairrankError, match=match):
             AllPairsObjective(**wrong)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from loss_table import NAMED
 from pairrank.boosting import AllPairsObjective, RankingMetric
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square, Tube
 from pairrank.metrics import ndcg_score, pairwise_accuracy
 
 xgboost = pytest.importorskip("xgboost", reason="needs xgboost: make test-extras")
@@ -43,7 +44,7 @@ def scores(model, X):
     return model.predict(xgboost.DMatrix(X), output_margin=True)
 
 
-@pytest.mark.parametrize("loss", NAMED)
+@pytest.mark.parametrize("loss", [*NAMED, Square(), Tube(), Tube(0.1, 2)], ids=str)
 def test_every_loss_learns_to_rank_other_queries(loss):
     other = made(seed=1)
     model = trained(AllPairsObjective(loss), matrix(made()), 30)

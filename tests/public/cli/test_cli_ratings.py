@@ -27,7 +27,7 @@ def votes(tmp_path_factory):
         writer = csv.writer(file)
         writer.writerow(["W", "L", "tie", "times", "voter", "day", "home"])
         for k, (i, j) in enumerate(zip(NAMES[first], NAMES[second], strict=True)):
-            day = np.datetime64("2024-01-01") + k
+            day = np.datetime64("2024-01-01") + np.timedelta64(k, "D")
             cells = rng.random() < 0.2, rng.integers(1, 3), f"v{k % 10}", day, rng.normal()
             writer.writerow([i, j, int(cells[0]), *cells[1:]])
     return path

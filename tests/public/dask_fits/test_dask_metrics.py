@@ -62,6 +62,13 @@ def test_graphs_and_ties_are_those_of_all_rows(client, rows):
     assert found == expected
 
 
+@pytest.mark.parametrize("average", ["pairs", "queries"])
+def test_auc_is_that_of_all_rows(client, rows, average):
+    taken = ["qid", "sample_weight"]
+    found, expected = both("auc_score", rows, taken, client, average=average, relevant_from=2)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("taken", [(), ("qid",)])
 @pytest.mark.parametrize("options", [{}, {"k": 5, "empty": "skip", "gain": "linear"}])
 def test_ndcg_is_that_of_all_rows(client, rows, taken, options):
@@ -102,6 +109,4 @@ def test_options_are_checked_before_any_work(client, rows):
     with pytest.raises(PairrankError, match="gain must be one of"):
         dask_metrics.ndcg_score(cut(rows["y"]), cut(rows["scores"]), gain="none", client=client)
     with pytest.raises(PairrankError, match="ties must be one of"):
-        dask_metrics.pairwise_accuracy(
-            cut(rows["y"]), cut(rows["scores"]), ties="none", client=client
-        )
+        dask_metrics.auc_score(cut(rows["y"]), cut(rows["scores"]), ties="none", client=client)
