@@ -105,7 +105,6 @@ class RowBlocks:
         drop_text: bool = False,
         batch_rows: int | None = None,
         dtype: Any = None,
-        filesystem: Any = None,
         memory_limit: float = MEMORY_LIMIT,
     ) -> Self:
         """Return blocks of Parquet files, of which only the columns needed are read.
@@ -113,7 +112,8 @@ class RowBlocks:
         Parameters
         ----------
         data : str, path-like, sequence of them, or pyarrow.dataset.Dataset
-            A file, a pattern such as "rows/\\*.parquet", a folder or files.
+            A file, a pattern such as "rows/\\*.parquet", a folder or files; elsewhere than on this
+            machine a URI or a Dataset.
         label, qid, weight, winner_weight, loser_weight : str, optional
             The columns of labels, queries and row weights.
         features : sequence of str, optional
@@ -126,8 +126,6 @@ class RowBlocks:
             The rows of a block; None: 64 MiB of them, or less if `memory_limit` has little room.
         dtype : float64 or float32, optional
             The dtype of X; None: float32 if all features are, else float64.
-        filesystem : filesystem of pyarrow or fsspec, optional
-            Where the files are; None: on this machine, or where their URI says.
         memory_limit : float
             As in the constructor.
 
@@ -154,7 +152,6 @@ class RowBlocks:
             drop_text=drop_text,
             batch_rows=batch_rows,
             dtype=dtype,
-            filesystem=filesystem,
             block_bytes=_block_bytes(memory_limit),
         )
         return cls._of(source, memory_limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -39,7 +38,6 @@ class ParquetBlocks(ParquetColumns):
         drop_text: bool = False,
         batch_rows: int | None = None,
         dtype: Any = None,
-        filesystem: Any = None,
         block_bytes: int = 1 << 26,
     ) -> None:
         self.name = _name_of(data)
@@ -49,7 +47,7 @@ class ParquetBlocks(ParquetColumns):
         is_ours = not hasattr(data, "scanner")
         with self.undamaged():
             # opened anew in each pass: a dataset keeps what it has read of the files
-            self._open = (lambda: _dataset_of(data, filesystem)) if is_ours else (lambda: data)
+            self._open = (lambda: _dataset_of(data)) if is_ours else (lambda: data)
             opened = self._open()
             self.schema = opened.schema
             fragment = next(opened.get_fragments(), None)
@@ -178,32 +176,23 @@ def _name_of(data: Any) -> str:
     return f"{os.fspath(paths[0])} and {len(paths) - 1} more" if paths else "no file"
 
 
-def _dataset_of(data: Any, filesystem: Any) -> Any:
+def _dataset_of(data: Any) -> Any:
     from pyarrow import dataset
 
     is_single = isinstance(data, str | os.PathLike)
     paths = [os.fspath(path) for path in ([data] if is_single else data)]
-    found = [each for path in paths for each in _files_of(path, filesystem)]
+    found = [each for path in paths for each in _files_of(path)]
     if not found:
         raise FileAccessError(f"cannot read {_name_of(data)}: there is no such file")
     return dataset.dataset(
         found[0] if len(found) == 1 else found,
         format="parquet",
-        filesystem=filesystem,
         partitioning="hive" if len(found) == 1 else None,
     )
 
 
-def _files_of(path: str, filesystem: Any) -> list[str]:
+def _files_of(path: str) -> list[str]:
     """Return a path as it is, or the files of a pattern in the order of their names."""
-    if not glob.has_magic(path) or (filesystem is None and os.path.exists(path)):
+    if not glob.has_magic(path) or os.path.exists(path):
         return [path]
-    if filesystem is None:
-        return sorted(glob.glob(path, recursive=True))
-    if hasattr(filesystem, "glob"):
-        return sorted(filesystem.glob(path))
-    from pyarrow.fs import FileSelector
-
-    folder = path[: glob.magic_check.search(path).start()].rpartition("/")[0]  # type: ignore[attr-defined]
-    files = filesystem.get_file_info(FileSelector(folder or "/", recursive=True))
-    return sorted(each.path for each in files if fnmatch.fnmatchcase(each.path, path))
+    return sorted(glob.glob(path, recursive=True))
