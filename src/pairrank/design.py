@@ -1,17 +1,20 @@
-"""Design: products with a feature matrix, dense or CSR, in a fixed order of additions."""
+"""Products with features or a kernel matrix, in a fixed order; features less large offsets."""
 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.preferences import Differences, Levels, Pairs
 
 _BLOCK_ENTRIES = 1 << 19
 _ENTRIES_PER_FEATURE = 16
@@ -140,3 +143,168 @@ def _products() -> Any:
     from pairrank.compiled import products
 
     return products
+
+
+_NEGATIVE = 1e-8
+"""Where v'Kv is below this part of -|K| |v|^2, the kernel is not positive semidefinite."""
+_NEGATIVE_SINGLE = 1e-4
+
+
+class KernelDesign:
+    """Scores K a of dual coefficients a, for K given by products K @ v.
+
+    The score functions of a and b have the inner product a'K b in the kernel's space (`matvec` is
+    this metric). The gradient of a pair sum in that space is its gradient by the scores. So
+    conjugate gradients take the same steps as on explicit features.
+
+    K is symmetric and positive semidefinite: an array, a CSR matrix or a LinearOperator. A product
+    costs as much as K @ v. Norms in the metric are precise to the square root of the
+    rounding of K @ v, 1e-8 of the norm at zero, which is the smallest useful `tol`.
+    """
+
+    def __init__(self, K: Any) -> None:
+        self.K = K
+        self.n_rows = self.n_features = int(K.shape[0])
+        dtype = getattr(K, "dtype", None)
+        self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
+        is_matrix = isinstance(K, np.ndarray) or sparse.issparse(K)
+        self._design = Design(K) if is_matrix else None
+        self._norm = 0.0
+
+    @property
+    def precision(self) -> float:
+        """The expected relative rounding of a sum of many products."""
+        return 1e-7 if self._design is None and self.dtype == np.float32 else 1e-12
+
+    def rounding(self) -> FloatArray:
+        """Return zeros, because the gradient is that by the scores."""
+        return np.zeros(self.n_features)
+
+    def scores(self, a: FloatArray) -> FloatArray:
+        """Return K a, (n_rows,) float64; raise a PairrankError where a'K a is negative."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._design is not None:
+                result = self._design.scores(a)
+            else:
+                product = self.K @ a.astype(self.dtype, copy=False)
+                result = np.asarray(product, dtype=np.float64)
+            if result.shape != (self.n_rows,):
+                raise PairrankError(
+                    f"the kernel operator returned shape {result.shape} for a vector of "
+                    f"{self.n_rows} rows: K @ v must have shape ({self.n_rows},)"
+                )
+            self._require_semidefinite(a, result)
+        return result
+
+    def transposed(self, values: FloatArray) -> FloatArray:
+        """Return a copy of the values, which are the gradient in the kernel's space."""
+        return values.copy()
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return K v: the metric of dual coefficients."""
+        return self.scores(v)
+
+    def require_no_negative(self, matrix: FloatArray) -> None:
+        """Raise a PairrankError where the matrix has a negative eigenvalue beyond rounding.
+
+        Factorises K plus the possible rounding on its diagonal; O(n_rows^3/3).
+        """
+        with np.errstate(over="ignore"):
+            lift = self._tolerance * float(np.abs(matrix).sum(axis=0).max(initial=0.0))
+        if not 0.0 < lift < np.inf:
+            return
+        lifted = matrix.copy()
+        lifted.flat[:: self.n_rows + 1] += lift
+        try:
+            linalg.cholesky(lifted, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            raise PairrankError(
+                "the kernel matrix is not positive semidefinite: it has an eigenvalue below "
+                f"{-lift:g}; take another kernel, or add to its diagonal"
+            ) from None
+
+    @property
+    def _tolerance(self) -> float:
+        return _NEGATIVE if self.dtype == np.float64 else _NEGATIVE_SINGLE
+
+    def _require_semidefinite(self, a: FloatArray, image: FloatArray) -> None:
+        """Compare a'K a with rounding, using the norm of K estimated from past products."""
+        length = float(np.linalg.norm(a))
+        if length > 0.0:
+            self._norm = max(self._norm, float(np.linalg.norm(image)) / length)
+        form = float(a @ image)
+        if form < -self._tolerance * self._norm * length * length:
+            raise PairrankError(
+                f"the kernel matrix is not positive semidefinite: v'Kv = {form:g} for some v; "
+                "take another kernel, or add to its diagonal"
+            )
+
+
+FAR = 100.0
+"""The offset is subtracted where features are this many times as large as their differences."""
+_LOST = 1e-3
+"""Warn where the relative rounding of differences in X is larger than this."""
+_ROWS_TO_JUDGE = 1000
+_OFFSET_ENTRIES = 1 << 20
+
+
+def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
+    """Return X, or a copy whose features of large offsets are less one row of each query.
+
+    Only differences within a query enter a sum over pairs, so the optimum is the same, and an
+    offset of 1e9 costs no digits beyond those that X has lost already: a warning says where fewer
+    than three digits of a feature's differences are left. A thousand rows decide whether a copy is
+    needed. CSR rows are returned unchanged. Costs O(n_features), and O(size) time and memory where
+    X is copied.
+    """
+    n_rows, n_features = X.shape
+    if sparse.issparse(X) or not n_rows * n_features:
+        return X
+    origin = _first_rows(preferences, n_rows)
+    rows = np.arange(0, n_rows, -(-n_rows // _ROWS_TO_JUDGE))
+    with np.errstate(over="ignore", invalid="ignore"):
+        some = X[rows].astype(np.float64)
+        base = X[origin[rows]].astype(np.float64)
+        size, spread = np.abs(some).max(axis=0), np.abs(some - base).max(axis=0)
+    is_far = size > FAR * np.where(spread > 0, spread, spread.max())
+    if not is_far.any() or not spread.any():
+        return X
+    _warn_of_lost_digits(size, spread, float(np.finfo(X.dtype).eps))
+    result = np.empty_like(X, order="C")
+    step = max(1, _OFFSET_ENTRIES // n_features)
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            base = np.where(is_far, X[origin[part]], X.dtype.type(0))
+            np.subtract(X[part], base, out=result[part])
+    return result
+
+
+def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp]:
+    """Return for every row one row of its query."""
+    if isinstance(preferences, Levels):
+        starts = preferences.group_start[preferences.query_group]
+        if starts.size == 2:
+            return np.zeros(n_rows, dtype=np.intp)
+        first = np.arange(n_rows)
+        first[preferences.row_of] = np.repeat(preferences.row_of[starts[:-1]], np.diff(starts))
+        return first
+    if isinstance(preferences, Pairs) or preferences.query_of is None:
+        return np.zeros(n_rows, dtype=np.intp)
+    first = np.empty(preferences.query_weight.size, dtype=np.intp)
+    first[preferences.query_of[::-1]] = np.arange(n_rows)[::-1]
+    return first[preferences.query_of]
+
+
+def _warn_of_lost_digits(size: FloatArray, spread: FloatArray, unit: float) -> None:
+    """Warn where rounding in X has lost most digits of a feature's differences."""
+    lost = (spread > 0) & (unit * size > _LOST * spread)
+    if lost.any():
+        feature = int(np.argmax(lost))
+        warnings.warn(
+            f"feature {feature} is as large as {size[feature]:g} but differs by about "
+            f"{spread[feature]:g} within a query: most digits of the differences are lost in X; "
+            "subtract its mean, or standardise it, before it is rounded",
+            PairrankWarning,
+            stacklevel=2,
+        )

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from pairrank.design import Design
-from pairrank.objective.pair_objective import KernelDesign
+from pairrank.design import Design, KernelDesign
 
 FORMS = {
     "C": np.ascontiguousarray,

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
+from pairrank.design import without_offset
 from pairrank.exceptions import PairrankWarning
-from pairrank.objective.problem import without_offset
 from pairrank.preferences import Differences, Levels
 
 

@@ -8,7 +8,7 @@ import pytest
 from lbfgs import lbfgs
 from objectives import Noisy, Smooth
 from pairrank._protocols import Status
-from pairrank.solvers.line_search import Trial, search_slope
+from pairrank.solvers.descent import Trial, search_slope
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 

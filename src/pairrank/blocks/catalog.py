@@ -24,9 +24,8 @@ from pairrank.blocks.sample import (
     merge_rows,
     width_of,
 )
-from pairrank.design import Design
+from pairrank.design import FAR, Design
 from pairrank.exceptions import PairrankError
-from pairrank.objective.problem import FAR
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows

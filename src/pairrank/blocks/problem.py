@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from pairrank.blocks.crossing_cells import MOST_SHARPNESS
 from pairrank.blocks.differences import PreparedDifferences, sampled_differences
 from pairrank.blocks.layouts import Prepared, sampled_levels
 from pairrank.exceptions import PairrankError
-from pairrank.objective import Problem
+from pairrank.objective import Problem, Products
 from pairrank.pair_sums import bind
 from pairrank.pair_sums.profiles import LEAST_EPS
 from pairrank.preferences import Differences
@@ -166,6 +165,11 @@ class BlockSums:
         value, error, gradient_error, square = found.totals.tolist()
 
         def product(v: FloatArray) -> FloatArray:
+            """Return the Hessian times v, the change of the gradient along it, by an evaluation.
+
+            It is precise to about a hundredth: pairs within a hundredth of a margin may be counted
+            in or not. That of squares is exact.
+            """
             (w, crossing), size = asked.points[0], _spread(self._sampled(v))
             step = self._step(scores) / size if size > 0.0 else 1.0 / np.linalg.norm(v)
             (moved,) = summed(problem.passes, asked._replace(points=((w + step * v, crossing),)))
@@ -177,7 +181,7 @@ class BlockSums:
                 value=np.inf if np.isnan(value) else factor * value,
                 gradient=factor * found.gradient,
                 scores=scores,
-                hessian=lambda: ByDifferences(product),
+                hessian=lambda: Products(product),
                 preconditioner=lambda: problem.uneven_diagonal,
                 rounding=lambda: self.about_rounding,
                 score_norm=factor * float(np.sqrt(square)),
@@ -217,17 +221,6 @@ class BlockSums:
         if sample is not None:
             return sample.absolute_share
         return float(np.linalg.norm(self.about_rounding)) / float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True, eq=False)
-class ByDifferences:
-    """A Hessian whose product with a vector is the change of the gradient along it.
-
-    A product costs an evaluation. It is precise to about a hundredth: pairs within a hundredth of
-    a margin may be counted in or not. That of squares is exact.
-    """
-
-    matvec: Callable[[FloatArray], FloatArray]
 
 
 def _spread(scores: FloatArray) -> float:

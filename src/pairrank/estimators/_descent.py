@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,15 +27,15 @@ from pairrank.design import Design
 from pairrank.objective import (
     BandedModel,
     LineSample,
-    ModelOfSample,
     PairObjective,
     PairSteps,
     Problem,
     SampledModel,
     StepRule,
+    sampled,
     sampled_hessian_cost,
 )
-from pairrank.preferences import Differences, Levels, PairIndex, Preferences, draw_sample
+from pairrank.preferences import Differences, Levels, PairIndex
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.sgd import SGD, Walk
@@ -152,18 +153,18 @@ def _from_sampled_rows(
 ) -> _Choice:
     """Start at the solution for the sampled rows, which also give Hessians and step lengths."""
     sample, related, model, line = problem.sample, None, None, None
-    by_newton = problem.loss.smooth and method.solver != "bundle"
-    if sample is not None:
-        if start is None:
-            tol = method.tol if problem.is_whole else max(method.tol, _START_TOL)
-            steps = max(1, min(method.max_iter, _START_STEPS))
-            related = minimize(sample, replace(method, tol=tol, max_iter=steps))
-        line = LineSample(sample, generator) if by_newton else None
-        is_dense = by_newton and _is_dense(sample)
-        own = SampledModel(sample, sample.n_rows, generator) if is_dense else None
-        is_exact = method.solver == "tron"
-        model = ModelOfSample(
-            PairObjective(sample, own), is_whole=problem.is_whole, is_exact=is_exact
+    if sample is not None and start is None:
+        tol = method.tol if problem.is_whole else max(method.tol, _START_TOL)
+        steps = max(1, min(method.max_iter, _START_STEPS))
+        related = minimize(sample, replace(method, tol=tol, max_iter=steps))
+    if sample is not None and problem.loss.smooth and method.solver != "bundle":
+        line = LineSample(sample, generator)
+        model = SampledModel(
+            problem,
+            sample,
+            is_whole=problem.is_whole,
+            by_matrix=_is_dense(sample),
+            is_exact=method.solver == "tron",
         )
     return PairObjective(problem, model), _solver(problem.loss, method, line), related
 
@@ -234,8 +235,12 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | B
         least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
         wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)
         size = min(wanted, design.n_rows), design.n_rows, design.n_features
-        is_cheaper = sampled_hessian_cost(*size) <= _WORTH_SAMPLING
-        return SampledModel(problem, wanted, generator) if is_cheaper else None
+        if sampled_hessian_cost(*size) > _WORTH_SAMPLING:
+            return None
+        larger = functools.partial(sampled, problem, generator=generator)
+        sample = larger(wanted)
+        is_whole = sample.preferences.n_pairs == preferences.n_pairs
+        return SampledModel(problem, sample, is_whole=is_whole, larger=larger)
     if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
     piecewise = isinstance(problem.loss.family, PiecewisePolynomial)
@@ -244,15 +249,16 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | B
     return None
 
 
-def n_draws(preferences: Preferences) -> int:
-    """Return the pairs that one iteration of "sgd" draws: as many as rows, or comparisons."""
-    return preferences.row_of.size if isinstance(preferences, Levels) else preferences.n_pairs
-
-
 def _by_drawn_pairs(problem: Problem, method: Method) -> SGD:
-    """Return the solver that takes steps on pairs drawn in proportion to their weights."""
-    assert not isinstance(problem.preferences, Differences)
-    pairs, size = PairIndex(problem.preferences), n_draws(problem.preferences)
+    """Return the solver that takes steps on pairs drawn in proportion to their weights.
+
+    An iteration draws as many pairs as there are rows, or comparisons.
+    """
+    preferences = problem.preferences
+    assert not isinstance(preferences, Differences)
+    size, pairs = preferences.n_pairs, PairIndex(preferences)
+    if isinstance(preferences, Levels):
+        size = preferences.row_of.size
     ratio = problem.penalty / (problem.factor * pairs.total_weight)
 
     def walk_from(start: FloatArray) -> Walk:
@@ -275,13 +281,11 @@ def _start_of_planes(
 
     A sample needs at least ten rows per feature, or its solution is far from the one for all rows.
     """
-    assert not isinstance(problem.preferences, Differences)
     design = problem.design
     wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
     if design.n_rows < _LINE_ROWS or wanted < _STARTING_ROWS_PER_FEATURE * design.n_features:
         return None
-    rows, drawn = draw_sample(problem.preferences, wanted, generator)
-    sample = problem.changed(X=problem.features[rows], preferences=drawn, algorithm="auto")
+    sample = sampled(problem, wanted, generator)
     few = replace(method, max_iter=_START_STEPS)
     return descend(PairObjective(sample), Bundle(), few, None, None, None)
 

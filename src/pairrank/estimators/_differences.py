@@ -10,17 +10,16 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from pairrank._protocols import Callback, FloatArray, Objective, Solution, Solver, Squares, Status
-from pairrank.design import Design
+from pairrank.design import Design, KernelDesign
 from pairrank.estimators._descent import Method, descend
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
 from pairrank.objective import (
-    GivenInverse,
-    KernelDesign,
-    ModelOfSample,
     PairObjective,
     Problem,
+    Products,
     Quadratic,
+    SampledModel,
     dual_matrix,
     primal_matrix,
 )
@@ -75,7 +74,7 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
         aimed = problem.with_target(target) if isinstance(problem, Problem) else problem
         if equations is not None:
             found, inverse = _squares_solution(equations, target)
-        objective = PairObjective(aimed, *_model(aimed, inverse, is_exact=of_squares))
+        objective = PairObjective(aimed, None if of_squares else _model(aimed), inverse)
         solver = _by_steps(aimed, method.solver)
         return descend(objective, solver, method, start, found, callback)
 
@@ -154,26 +153,21 @@ def _metric(problem: Problem | BlockProblem) -> KernelDesign | None:
     return design if isinstance(design, KernelDesign) else None
 
 
-def _model(
-    problem: Problem | BlockProblem, inverse: GivenInverse | None, *, is_exact: bool
-) -> tuple[ModelOfSample | None, GivenInverse | None]:
-    """Return the model and the preconditioner of an objective: of blocks, that of the sample."""
+def _model(problem: Problem | BlockProblem) -> SampledModel | None:
+    """Return the approximate Hessian of tubes of blocks, that of the sampled rows."""
     if isinstance(problem, Problem) or problem.sample is None:
-        return None, inverse
-    own = PairObjective(problem.sample, inverse=inverse)
-    return ModelOfSample(own, is_whole=problem.is_whole, is_exact=is_exact), inverse
+        return None
+    return SampledModel(problem, problem.sample, is_whole=problem.is_whole, by_matrix=False)
 
 
-def _squares_solution(
-    equations: Equations, target: Any
-) -> tuple[Solution | None, GivenInverse | None]:
+def _squares_solution(equations: Equations, target: Any) -> tuple[Solution | None, Products | None]:
     """Return the solution for squares by a factorisation, and the inverse if it is precise."""
     objective, inverse = equations.objective(target), equations.inverse
     if inverse is None:
         return None, None
     found = Direct(inverse)(objective, np.zeros(objective.n_features), tol=0.0, max_iter=1)
     if found.status is Status.CONVERGED:
-        return found, GivenInverse(inverse)
+        return found, Products(inverse)
     return (found if found.status is Status.INTERRUPTED else None), None
 
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, PairSum, Point
-from pairrank.design import Design
-from pairrank.objective.normal_equations import dense
-from pairrank.objective.pair_hessian import PairHessian, takes_levels
-from pairrank.objective.pair_objective import (
-    ExactHessian,
-    GivenInverse,
-    HessianModel,
-    PairObjective,
-)
-from pairrank.objective.problem import Problem
+from pairrank._protocols import FloatArray, LinearMap, Point
+from pairrank.objective.problem import Problem, Products, hessian_of
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
-from pairrank.solvers.line_search import Trial, search_slope
+from pairrank.solvers.descent import Trial, search_slope
 
 _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
@@ -38,85 +30,98 @@ _ENOUGH = 0.02
 """The search along a line ends at this part of the slope at its start."""
 
 
-class SampledModel(HessianModel):
+def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Problem:
+    """Return the problem over drawn rows: about `n_rows`, or all where that is half of them.
+
+    Their pairs are scaled to stand for all pairs.
+    """
+    assert not isinstance(problem.preferences, Differences)
+    rows, drawn = draw_sample(problem.preferences, n_rows, generator)
+    X = problem.features[rows]
+    return problem.changed(X=X, preferences=drawn, algorithm="auto", eps=_ROUGH)
+
+
+class SampledModel:
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
-    At first `n_rows` are drawn, or all rows where that is half of them or more. `is_exact` says
-    that the model is that of every pair. `refine` draws four times as many, or uses the Hessian of
-    every pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where
-    the factorisation fails, the Hessian of every pair is used from then on.
+    `sample` is the problem over the sampled rows of a `Problem` or `BlockProblem`. `is_whole` says
+    that it has every pair. `is_exact` asks for the Hessian of every pair: the sample preconditions
+    only. `refine` takes the sample that `larger` returns for a number of rows, up to half of all,
+    and then the Hessian of every pair.
+
+    Where `by_matrix`, the Hessian is a factorised matrix, which preconditions too, and is kept
+    while scores change little. It costs O(sample * n_features^2) and a factorisation
+    O(n_features^3). Where the factorisation fails, the Hessian of every pair is used from then on.
     """
 
-    def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
-        self.problem, self.generator = problem, generator
-        self._uses_every_pair = False
-        self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
-        self._draw(n_rows)
+    def __init__(
+        self,
+        problem: Any,
+        sample: Problem,
+        *,
+        is_whole: bool,
+        by_matrix: bool = True,
+        is_exact: bool = False,
+        larger: Callable[[int], Problem] | None = None,
+    ) -> None:
+        self._n_rows, self._sample, self._larger = problem.n_rows, sample, larger
+        self._is_whole, self._by_matrix, self._is_exact = is_whole, by_matrix, is_exact
+        self._bind()
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return the sample's Hessian at `w`, scaled to stand for every pair."""
-        return self.matrix(w)
+        """Return the sample's Hessian near `w`; None once every pair's is used."""
+        found = None if self._is_exact else self._near(w)
+        return None if self._is_exact else found  # a factorisation may have failed since
 
-    def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return the inverse of the sample's Hessian; None once every pair's is used."""
-        matrix = self.matrix(w)
-        return None if matrix is None else GivenInverse(matrix.solve)
+    def inverse(self, w: FloatArray) -> LinearMap | None:
+        """Return the inverse of the sample's Hessian near `w`; None where it is no matrix."""
+        found = self._near(w) if self._by_matrix else None
+        return Products(found.solve) if isinstance(found, SymmetricMatrix) else None
 
     def refine(self) -> bool:
-        """Draw a sample four times as large, or use the Hessian of every pair."""
-        if self._uses_every_pair or self.is_exact:
+        """Use a sample four times as large, or the Hessian of every pair; False if it is used."""
+        if self._is_exact or self._is_whole:
             return False
-        n_rows = 4 * self._design.n_rows
-        if n_rows > self.problem.n_rows // 2:
-            self._uses_every_pair = True
+        n_rows = 4 * self._sample.n_rows
+        if self._larger is None or n_rows > self._n_rows // 2:
+            self._is_exact = True
         else:
-            self._draw(n_rows)
+            self._sample = self._larger(n_rows)
+            self._bind()
         return True
 
-    def matrix(self, w: FloatArray) -> SymmetricMatrix | None:
-        """Return the sample's factorised Hessian near `w`; None once every pair's is used."""
-        if self._uses_every_pair:
-            return None
-        if self._cached is None or not self._is_near(w):
-            matrix = self.problem.factor * self._products(self._design.scores(w))
-            matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
-            try:
-                self._cached = w.copy(), SymmetricMatrix(matrix)
-            except linalg.LinAlgError:
-                self._uses_every_pair = True
-                return None
-        return self._cached[1]
+    def _bind(self) -> None:
+        sample = self._sample
+        self._pair_sum = bind(sample.loss, sample.preferences, eps=sample.eps)
+        self._known: tuple[FloatArray, SymmetricMatrix | Products] | None = None
 
-    def _is_near(self, w: FloatArray) -> bool:
+    def _near(self, w: FloatArray) -> SymmetricMatrix | Products:
+        """Return the sample's Hessian at weights whose scores are near those of `w`."""
+        if self._known is None or not self._is_near(w, self._known[0]):
+            self._known = w.copy(), self._at(w)
+        return self._known[1]
+
+    def _at(self, w: FloatArray) -> SymmetricMatrix | Products:
+        sample = self._sample
+        curvature = self._pair_sum.at(sample.design.scores(w)).curvature()
+        if self._by_matrix:
+            X = np.asarray(sample.features, dtype=np.float64)
+            matrix = sample.factor * (curvature.matmat(np.ascontiguousarray(X.T)) @ X)
+            matrix.flat[:: matrix.shape[0] + 1] += sample.penalty
+            try:
+                return SymmetricMatrix(matrix)
+            except linalg.LinAlgError:
+                self._by_matrix, self._is_exact = False, True
+        return hessian_of(sample, curvature)
+
+    def _is_near(self, w: FloatArray, known: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
-        assert self._cached is not None
-        known, design = self._cached[0], self._design
-        if self.is_exact or np.array_equal(known, w):
+        if self._is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
-        cost = sampled_hessian_cost(design.n_rows, self.problem.n_rows, design.n_features)
+        design = self._sample.design
+        cost = sampled_hessian_cost(design.n_rows, self._n_rows, design.n_features)
         change = design.scores(w - known)
         return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
-
-    def _draw(self, n_rows: int) -> None:
-        problem = self.problem
-        assert not isinstance(problem.preferences, Differences)
-        rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
-        X = dense(problem.features[rows])
-        with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
-            X -= X.mean(axis=0)
-        self._design = Design(X)
-        self.is_exact, self._cached = drawn.n_pairs == problem.preferences.n_pairs, None
-        if takes_levels(drawn):
-            found = PairHessian(problem.loss, drawn, X)
-            self._products, self.is_exact = found.at, self.is_exact and found.is_exact
-        else:
-            self._products = functools.partial(_products, X, bind(problem.loss, drawn, eps=_ROUGH))
-
-
-def _products(X: FloatArray, pair_sum: PairSum, scores: FloatArray) -> FloatArray:
-    """Return X' H X for the curvature H of a pair sum at the scores."""
-    columns = np.ascontiguousarray(X.T)
-    return np.asarray(pair_sum.at(scores).curvature().matmat(columns) @ X)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
@@ -154,7 +159,7 @@ class SymmetricMatrix:
         return linalg.cho_solve(self._factor, v, check_finite=False)
 
 
-class BandedModel(HessianModel):
+class BandedModel:
     """The Hessian of every row, its many levels merged into a few bands.
 
     It leaves out the pairs within a band, about one in `n_bands`, and scales the others up. Its
@@ -175,7 +180,10 @@ class BandedModel(HessianModel):
         problem, bands = self.problem, self._pair_sum
         has_own = hasattr(bands, "curvature_at")  # cells need neither value nor gradient for it
         curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
-        return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
+        return hessian_of(problem, curvature)
+
+    def inverse(self, w: FloatArray) -> None:
+        """Return None: bands have no matrix to precondition by."""
 
     def refine(self) -> bool:
         """Use more bands, then the Hessian of every pair; False if that is used already."""
@@ -192,42 +200,6 @@ class BandedModel(HessianModel):
         self._pair_sum = bind(self.problem.loss, merge_levels(levels, n_bands))
         if hasattr(self._pair_sum, "finer"):
             self._pair_sum.finer = 1.0 / _COARSER
-
-
-class ModelOfSample(HessianModel):
-    """The Hessian of a sample of rows in memory, for rows that are elsewhere.
-
-    `is_whole` says that the sample has all rows. `refine` uses the Hessian of every pair, which
-    `is_exact` says is used from the beginning; the sample preconditions all the same.
-    """
-
-    def __init__(
-        self, sample: PairObjective, *, is_whole: bool = False, is_exact: bool = False
-    ) -> None:
-        self.sample, self._is_last = sample, is_whole or is_exact
-        self._is_exact = is_exact
-        self._known: tuple[bytes, Point] | None = None
-
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return the sample's Hessian at `w`; None once every pair's is used."""
-        return None if self._is_exact else self._at(w, scores).hessian()
-
-    def inverse(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return what preconditions the sample's Hessian."""
-        return self._at(w, scores).preconditioner()
-
-    def refine(self) -> bool:
-        """Use the Hessian of every pair; False if that is used already."""
-        if self._is_last:
-            return False
-        self._is_exact = self._is_last = True
-        return True
-
-    def _at(self, w: FloatArray, scores: FloatArray) -> Point:
-        """Return the point of the sample at some weights, which the last call keeps."""
-        if self._known is None or self._known[0] != w.tobytes():
-            self._known = w.tobytes(), self.sample.at(w, scores)
-        return self._known[1]
 
 
 class LineSample:

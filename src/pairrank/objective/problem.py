@@ -1,103 +1,31 @@
-"""Problem: X in memory less large offsets, preferences, loss and penalty; RowSums evaluate it."""
+"""Problem: X, preferences, loss and penalty; PairObjective: what a solver sees of it."""
 
 from __future__ import annotations
 
 import functools
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
 
-from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Squares, Tubes
-from pairrank.design import Design
-from pairrank.exceptions import PairrankWarning
+from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss, Point, Squares, Tubes
+from pairrank.design import Design, KernelDesign, without_offset
 from pairrank.losses import Square
-from pairrank.objective.pair_objective import (
-    ENOUGH_ENTRIES,
-    ExactHessian,
-    InverseDiagonal,
-    KernelDesign,
-    is_even,
-    spread_of_features,
-)
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels, Pairs, Preferences
+from pairrank.preferences import Differences, Preferences
 
-FAR = 100.0
-"""The offset is subtracted where features are this many times as large as their differences."""
-_LOST = 1e-3
-"""Warn where the relative rounding of differences in X is larger than this."""
-_SAMPLE = 1000
-_BLOCK_ENTRIES = 1 << 20
-
-
-def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
-    """Return X, or a copy whose features of large offsets are less one row of each query.
-
-    Only differences within a query enter a sum over pairs, so the optimum is the same, and an
-    offset of 1e9 costs no digits beyond those that X has lost already: a warning says where fewer
-    than three digits of a feature's differences are left. A thousand rows decide whether a copy is
-    needed. CSR rows are returned unchanged. Costs O(n_features), and O(size) time and memory where
-    X is copied.
-    """
-    n_rows, n_features = X.shape
-    if sparse.issparse(X) or not n_rows * n_features:
-        return X
-    origin = _first_rows(preferences, n_rows)
-    rows = np.arange(0, n_rows, -(-n_rows // _SAMPLE))
-    with np.errstate(over="ignore", invalid="ignore"):
-        some = X[rows].astype(np.float64)
-        base = X[origin[rows]].astype(np.float64)
-        size, spread = np.abs(some).max(axis=0), np.abs(some - base).max(axis=0)
-    is_far = size > FAR * np.where(spread > 0, spread, spread.max())
-    if not is_far.any() or not spread.any():
-        return X
-    _warn_of_lost_digits(size, spread, float(np.finfo(X.dtype).eps))
-    result = np.empty_like(X, order="C")
-    step = max(1, _BLOCK_ENTRIES // n_features)
-    for start in range(0, n_rows, step):
-        part = slice(start, start + step)
-        with np.errstate(over="ignore", invalid="ignore"):
-            base = np.where(is_far, X[origin[part]], X.dtype.type(0))
-            np.subtract(X[part], base, out=result[part])
-    return result
-
-
-def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp]:
-    """Return for every row one row of its query."""
-    if isinstance(preferences, Levels):
-        starts = preferences.group_start[preferences.query_group]
-        if starts.size == 2:
-            return np.zeros(n_rows, dtype=np.intp)
-        first = np.arange(n_rows)
-        first[preferences.row_of] = np.repeat(preferences.row_of[starts[:-1]], np.diff(starts))
-        return first
-    if isinstance(preferences, Pairs) or preferences.query_of is None:
-        return np.zeros(n_rows, dtype=np.intp)
-    first = np.empty(preferences.query_weight.size, dtype=np.intp)
-    first[preferences.query_of[::-1]] = np.arange(n_rows)[::-1]
-    return first[preferences.query_of]
-
-
-def _warn_of_lost_digits(size: FloatArray, spread: FloatArray, unit: float) -> None:
-    """Warn where rounding in X has lost most digits of a feature's differences."""
-    lost = (spread > 0) & (unit * size > _LOST * spread)
-    if lost.any():
-        feature = int(np.argmax(lost))
-        warnings.warn(
-            f"feature {feature} is as large as {size[feature]:g} but differs by about "
-            f"{spread[feature]:g} within a query: most digits of the differences are lost in X; "
-            "subtract its mean, or standardise it, before it is rounded",
-            PairrankWarning,
-            stacklevel=2,
-        )
-
-
+_ENOUGH_ENTRIES = 1 << 18
+"""The number of entries of X that suffices to estimate the size of its features."""
 _ENTRIES_PER_FEATURE = 16
 """A feature's spread is judged from at least about this many entries, where it has them."""
+_CONSTANT = 1e-12
+"""A feature whose spread is below this part of the largest spread is constant."""
+_EVEN = 10.0
+"""A diagonal is even where its 90th percentile is at most this many times its 10th."""
+_ROUNDING = 0.1
+"""A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +112,7 @@ class Problem:
         """The k of `some_rows`."""
         design = self.design
         assert isinstance(design, Design)
-        enough = max(ENOUGH_ENTRIES, _ENTRIES_PER_FEATURE * design.n_features)
+        enough = max(_ENOUGH_ENTRIES, _ENTRIES_PER_FEATURE * design.n_features)
         return -(-design.n_entries // enough)
 
     @functools.cached_property
@@ -198,19 +126,22 @@ class Problem:
         return 2.0 * float(np.linalg.norm(absolute)) / max(1, some.n_rows)
 
     @functools.cached_property
-    def uneven_diagonal(self) -> InverseDiagonal | None:
+    def uneven_diagonal(self) -> Products | None:
         """The inverse of the Hessian's diagonal at w = 0; None where it is even.
 
-        As if all rows that are compared were compared with all. Every k-th row of X decides whether
-        features are of one size.
+        It is raised for constant features. As if all rows that are compared were compared with all.
+        Every k-th row of X decides whether features are of one size.
         """
         design = self.design
         if isinstance(design, KernelDesign):
             return None
         degree = self.curvature_at_zero()
-        if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
+        if _is_even(_spread(self.some_rows, degree[:: self.stride])):
             return None
-        return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
+        spread = _spread(design, degree)
+        lifted = np.maximum(spread, _CONSTANT * spread.max(initial=0.0))
+        diagonal = self.penalty + self.factor * lifted
+        return Products(lambda v: v / diagonal)
 
 
 class RowSums:
@@ -235,12 +166,12 @@ class RowSums:
         elif scores is None:
             scores = design.scores(w)
         found = pair_sum.at(scores)
-        factor, penalty = problem.factor, problem.penalty
+        factor = problem.factor
         known = found.curvature if w.any() else None
 
         def hessian() -> LinearMap:
             curvature = pair_sum.at(scores).curvature if known is None else known
-            return ExactHessian(design, curvature(), factor, penalty)
+            return hessian_of(problem, curvature())
 
         with np.errstate(over="ignore", invalid="ignore"):
             return Point(
@@ -271,3 +202,106 @@ class RowSums:
         if isinstance(self.design, KernelDesign):
             return self.rounding
         return np.sqrt(self.problem.stride) * self.problem.some_rows.rounding()
+
+
+class PairObjective:
+    r"""A problem as an objective: penalty/2 \|w\|^2 is left to the solver.
+
+    It is a `Problem` or a `BlockProblem`. `model` approximates the Hessian, see
+    `pairrank.objective.models`; None: that of every pair. `inverse` preconditions where the model
+    does not; None: the inverse of the Hessian's diagonal where features differ in size. At w = 0
+    value and gradient are computed once.
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        model: Any = None,
+        inverse: LinearMap | None = None,
+    ) -> None:
+        self._model, self._inverse = model, inverse
+        self._sums = problem.bound()
+        self.n_features, self.precision = self._sums.n_features, self._sums.precision
+        self.penalty = problem.penalty
+        self._zero: Point | None = None
+
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
+        """Return factor times the pair sum and its gradient, without the penalty."""
+        point = self._sums.at(w, scores) if w.any() else self._at_zero(w)
+        return point._replace(
+            hessian=functools.partial(self._hessian, w, point),
+            preconditioner=functools.partial(self._preconditioner, w, point),
+        )
+
+    def sharpen(self) -> bool:
+        """Let the sums take a smaller error."""
+        is_sharper = self._sums.sharpen()
+        if is_sharper:
+            self._zero = None
+        return is_sharper
+
+    def refine(self) -> bool:
+        """Ask the model for a better Hessian; False if there is none."""
+        return self._model is not None and self._model.refine()
+
+    def _at_zero(self, w: FloatArray) -> Point:
+        """Return the point at zero, whose gradient is 0 where it may be rounding alone."""
+        if self._zero is None:
+            zero = self._sums.at(w)
+            unit = _ROUNDING * self.precision / (2.0 * float(np.finfo(np.float64).eps))
+            unit = max(unit, float(np.finfo(self._sums.dtype).eps / np.finfo(np.float64).eps))
+            off = zero.score_norm * self._sums.about_rounding * unit
+            if ((np.abs(zero.gradient) <= off) & (off < np.inf)).all():
+                zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
+            zero.gradient.flags.writeable = False
+            self._zero = zero
+        return self._zero
+
+    def _hessian(self, w: FloatArray, point: Point) -> LinearMap:
+        """Return the (generalised) Hessian, of the model or of every pair."""
+        modelled = None if self._model is None else self._model.hessian(w, point.scores)
+        return point.hessian() if modelled is None else modelled
+
+    def _preconditioner(self, w: FloatArray, point: Point) -> LinearMap | None:
+        """Return the model's inverse, the given one, or that of an uneven diagonal."""
+        inverse = None if self._model is None else self._model.inverse(w)
+        inverse = self._inverse if inverse is None else inverse
+        return point.preconditioner() if inverse is None else inverse
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """A linear map given by its products with vectors."""
+
+    matvec: Callable[[FloatArray], FloatArray]
+
+
+def hessian_of(problem: Problem, curvature: Curvature) -> Products:
+    """Return penalty I + factor X' H X for the curvature H of a pair sum.
+
+    A product costs two products with X and one with the curvature.
+    """
+    design = problem.design
+
+    def matvec(v: FloatArray) -> FloatArray:
+        product = design.transposed(curvature.matvec(design.scores(v)))
+        return problem.penalty * v + problem.factor * product
+
+    return Products(matvec)
+
+
+def _spread(design: Design, degree: FloatArray) -> FloatArray:
+    """Return each feature's sum of squares about its mean, rows weighted by `degree`."""
+    total = degree.sum()
+    if not total > 0:
+        return np.zeros(design.n_features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return design.squares_transposed(degree) - design.transposed(degree) ** 2 / total
+
+
+def _is_even(spread: FloatArray) -> bool:
+    """Whether all features but constant ones have about one size, or a size is not finite."""
+    if not 0.0 < spread.max(initial=0.0) < np.inf:
+        return True
+    low, high = np.percentile(spread[spread >= _CONSTANT * spread.max()], (10, 90))
+    return bool(high <= _EVEN * low)

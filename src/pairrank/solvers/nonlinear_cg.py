@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, Status, StepLength
-from pairrank.solvers.descent import Descent, DescentSolver, Place
-from pairrank.solvers.line_search import Trial, search_slope
+from pairrank.solvers.descent import Descent, DescentSolver, Place, Trial, search_slope
 
 _FAR_FROM_ORTHOGONAL = 0.2
 """Successive gradients are far from orthogonal above this ratio of product and square."""
