@@ -56,7 +56,7 @@ def test_totals_of_any_blocks(seed, n_rows, n_queries, n_labels, kind, borders, 
     levels = Levels.build(y, layout.get("qid"), **weights)
     found = describe(passes)
     assert (found.n_rows, found.n_kept) == (n_rows, levels.row_of.size)
-    assert found.queries.size == levels.n_queries
+    assert found.n_queries == levels.n_queries
     if not levels.n_pairs:
         with pytest.raises(NoPairsError):
             prepare(passes, found, NAMED["squared_hinge"]())

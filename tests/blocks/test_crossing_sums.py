@@ -18,8 +18,11 @@ from scipy import sparse
 from definitions import preferences_of
 from loss_table import weights_of
 from memory_passes import MemoryPasses, cut_rows
+from pairrank.blocks._contracts import CrossingRows
 from pairrank.blocks.catalog import describe
+from pairrank.blocks.crossing_cells import CrossingCells
 from pairrank.blocks.differences import prepare_differences
+from pairrank.blocks.groups import CrossingQueries
 from pairrank.blocks.layouts import prepare
 from pairrank.blocks.problem import BlockProblem
 from pairrank.exceptions import NoPairsError
@@ -35,6 +38,7 @@ from pairrank.losses import (
     Tube,
 )
 from pairrank.pair_sums import bind
+from pairrank.pair_sums.cells import windowed_grid
 from pairrank.preferences import Differences, Levels
 from strategies import Problem, problems, problems_with_roles, scores_of
 from sum_table import scale_of_rows
@@ -180,7 +184,7 @@ class Crossed:
         if of_differences(loss):
             prepared = prepare_differences(self.passes, catalog, loss)
         else:
-            options = {"graph": problem.graph, "reduction": "query", "compacts": False}
+            options = {"graph": problem.graph, "reduction": "query"}
             prepared = prepare(self.passes, catalog, loss, **options)
         self.problem = BlockProblem(self.passes, prepared, loss, penalty=0.0, eps=eps)
         self.sums, self.w = self.problem.bound(), np.eye(1, n + 1)[0]
@@ -328,3 +332,49 @@ def test_merges_are_associative_and_one_order_gives_the_same_bits(name):
         values.append(sums.at()[0].value)
     np.testing.assert_allclose(values, values[0], rtol=1e-12)
     assert values[0] == values[1]
+
+
+def rows_of(scores, level):
+    """Return rows of one query and level."""
+    n, one = scores.size, np.zeros(1, np.int32)
+    levels = np.full(n, level, np.int32)
+    start, none = np.array([0, n]), np.empty((0, n))
+    return CrossingRows(np.arange(n), one, start, none, levels, np.empty(0), scores)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+@pytest.mark.parametrize("cells_beyond", [0, 1, 2])
+def test_a_score_just_beyond_the_window_has_a_cell(side, cells_beyond):
+    """The window follows from quantiles, which one far score does not move."""
+    scores = np.random.default_rng(0).normal(size=2000)
+    scores[7] = side * 100.0
+    window = windowed_grid(scores, scores.min(), scores.max(), 64.0, 1 << 20)
+    border = window.position[window.last if side > 0.0 else window.first]
+    scores[7] = (border + side * (1 + cells_beyond)) / window.per_h
+    grid = windowed_grid(scores, scores.min(), scores.max(), 64.0, 1 << 20)
+    assert grid.position[grid.last if side > 0.0 else grid.first] == border
+    assert set(np.floor(scores * grid.per_h).astype(np.int64)) <= set(grid.position)
+
+
+@pytest.mark.parametrize("least", [-5e-324, -1e-300, -1e-3])
+def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
+    """In units of wide cells they may be -0.0.
+
+    The losers score just below 0, the winners far below, so every pair counts in.
+    """
+    n = 40
+    queries = CrossingQueries(np.array([0, 2]), None, np.ones(1), 1.0 * n**2)
+    blocks = [
+        rows_of(scores, level)
+        for level, scores in enumerate((np.full(n, least), np.linspace(-1e16, -9e15, n)))
+    ]
+    scores = np.concatenate([rows.scores for rows in blocks])
+    part = CrossingCells(((0.0, 1, 1.0),), queries, 0, scores)
+    assert part.per_h[0] < 1.0
+    first, second = map(part.summary, blocks)
+    (value, error, gradient_error), table = part.finish(first.merged(second))
+    assert gradient_error <= 1e-10 * n**2
+    losers, winners = (part.entries(rows, table) for rows in blocks)
+    np.testing.assert_allclose(losers, n, rtol=1e-13)
+    np.testing.assert_allclose(winners, -n, rtol=1e-13)
+    assert abs(value + n * (blocks[1].scores - least).sum()) <= error

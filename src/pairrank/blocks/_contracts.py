@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.preferences import Differences, Levels, Pairs
+from pairrank.preferences import Differences, Levels
 
 Part = TypeVar("Part")
 
@@ -65,7 +65,7 @@ class CrossingRows(NamedTuple):
 class BlockLayout:
     """The preferences of a block: queries that lie wholly in it, and rows of crossing queries."""
 
-    whole: Levels | Pairs | Differences | None
+    whole: Levels | Differences | None
     """The whole queries, over all rows of the block; rows of crossing queries are left out as rows
     of weight 0 are. None: no whole query has a pair. The factor W/T or W/n_queries of a reduction
     is known later, so the objective multiplies by it."""

@@ -59,12 +59,11 @@ class Catalog:
     n_rows: int
     n_kept: int
     row_weight: float
-    queries: NDArray[Any]
-    """The identifiers of all queries, sorted where they can be; of no qid a single 0."""
+    n_queries: int
     labels: NDArray[Any]
     """All distinct labels of kept rows for an OrderGraph, else those of drawn rows, sorted."""
     crossing: NDArray[Any]
-    """Those of crossing queries."""
+    """The identifiers of crossing queries, sorted where they can be; of no qid a single 0."""
     sample: SampleRows
     """Some rows, with all columns that blocks have."""
 
@@ -114,12 +113,12 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     parts = passes.describe(describe_block, request)
     if not any(part.n_kept for part in parts):
         raise PairrankError("every weight is zero: no row is left")
-    queries, crossing = crossing_queries([part.queries for part in parts])
+    n_queries, crossing = crossing_queries([part.queries for part in parts])
     return Catalog(
         n_rows=sum(part.n_rows for part in parts),
         n_kept=sum(part.n_kept for part in parts),
         row_weight=math.fsum(part.row_weight for part in parts),
-        queries=queries,
+        n_queries=n_queries,
         labels=np.unique(np.concatenate([part.labels for part in parts if part.n_kept])),
         crossing=crossing,
         sample=merge_rows([part.drawn for part in parts]),
@@ -178,8 +177,8 @@ def design_of(X: Any, origin: FloatArray | None) -> Design:
     return Design(X if origin is None else np.subtract(X, origin.astype(X.dtype)))
 
 
-def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the identifiers of all queries, and of those in several blocks.
+def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[int, NDArray[Any]]:
+    """Return the number of all queries, and the identifiers of those in several blocks.
 
     `given` are the distinct identifiers of the kept rows of each block.
     """
@@ -187,12 +186,9 @@ def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArr
     kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in filled}
     if len(kinds) == 1 and kinds != {"O"}:
         queries, counts = np.unique(np.concatenate(filled), return_counts=True)
-        return queries, queries[counts > 1]
+        return queries.size, queries[counts > 1]
     counted = Counter(chain.from_iterable(each.tolist() for each in filled))  # never rounded
-    return _objects(list(counted)), _objects([one for one, count in counted.items() if count > 1])
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    several = [identifier for identifier, count in counted.items() if count > 1]
+    crossing = np.empty(len(several), dtype=object)
+    crossing[:] = several
+    return len(counted), crossing

@@ -119,7 +119,7 @@ def prepare_differences(
     reports = passes.prepare(lay_out_differences, plan)
     square = sum([*squares, *(report.square for report in reports)])
     if square == 0.0:
-        raise no_pairs(catalog.n_kept, catalog.queries.size, catalog.labels[:1])
+        raise no_pairs(catalog.n_kept, catalog.n_queries, catalog.labels[:1])
     if not np.isfinite(square):
         raise PairrankError("the squares of y overflow: scale the labels down")
     return PreparedDifferences(

@@ -23,7 +23,7 @@ from pairrank.blocks.groups import (
     scaled_by,
 )
 from pairrank.blocks.sample import drawn_alone
-from pairrank.preferences import Levels, OrderGraph, Pairs
+from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import no_pairs, query_codes, scale_to
 from pairrank.preferences.roles import weights_of_rows
 
@@ -36,8 +36,6 @@ class LayoutPlan:
     reduction: str
     crossing: NDArray[Any]
     """The identifiers of crossing queries."""
-    compacts: bool = False
-    """Whether few comparisons are listed; see `Levels.compact`."""
     groups: CrossingGroups | None = None
     """The classes of crossing rows; None where there are none."""
 
@@ -70,7 +68,7 @@ class Prepared:
         """The factor on all pairs that the reduction asks for, beside scales in the layouts."""
         catalog = self.catalog
         if self.plan.reduction == "query":
-            return catalog.row_weight / max(1, catalog.queries.size)
+            return catalog.row_weight / max(1, catalog.n_queries)
         if self.plan.reduction == "sum":
             return 1.0
         return float(scale_to(catalog.row_weight, np.float64(self.pair_weight)))
@@ -83,17 +81,16 @@ def prepare(
     *,
     graph: Any = "full",
     reduction: str = "rows",
-    compacts: bool = True,
 ) -> Prepared:
     """Lay out every block for a loss over preferences; raise a NoPairsError if there are none.
 
-    The pair scale is that of `Levels.reduced`. With `compacts` few comparisons are listed. Where
-    queries cross blocks, a round before counts their rows by query and label. A PairrankError says
-    that the loss or the labels of these queries have no moments.
+    The pair scale is that of `Levels.reduced`. Where queries cross blocks, a round before counts
+    their rows by query and label. A PairrankError says that the loss or the labels of these queries
+    have no moments.
     """
     if isinstance(graph, OrderGraph):
         Levels.build(catalog.labels, graph=graph)  # warns once of labels that no block has
-    plan, crossing = LayoutPlan(graph, reduction, catalog.crossing, compacts), None
+    plan, crossing = LayoutPlan(graph, reduction, catalog.crossing), None
     n_pairs, n_ties, weights = 0, 0, []
     if catalog.crossing.size:
         n_levels = catalog.labels.size if catalog.sample.rows.qid is None else 0
@@ -110,7 +107,7 @@ def prepare(
     reports = passes.prepare(lay_out, plan)
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
-        found = catalog.n_kept, catalog.queries.size, catalog.labels
+        found = catalog.n_kept, catalog.n_queries, catalog.labels
         raise no_pairs(*found, catalog.has_roles)
     return Prepared(
         catalog=catalog,
@@ -172,7 +169,7 @@ def split_rows(block: RowBlock, crossing: NDArray[Any]) -> tuple[NDArray[np.bool
 
 def _whole_levels(
     block: RowBlock, of_whole: NDArray[np.bool_], plan: LayoutPlan
-) -> tuple[Levels | Pairs | None, Report]:
+) -> tuple[Levels | None, Report]:
     """Return the preferences of a block's whole queries, if there are any, and its report."""
     assert block.y is not None
     if not of_whole.any():
@@ -189,8 +186,7 @@ def _whole_levels(
     if block.sample_weight is None:
         levels = replace(levels, weight=None)
     scaled = scaled_by(levels, plan.reduction)
-    preferences = scaled.compact() if plan.compacts else scaled
-    return preferences, Report(n_ties, levels.n_pairs, scaled.total_weight)
+    return scaled, Report(n_ties, levels.n_pairs, scaled.total_weight)
 
 
 def weight_of_whole(block: RowBlock, of_whole: NDArray[np.bool_]) -> FloatArray | None:

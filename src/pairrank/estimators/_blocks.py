@@ -123,7 +123,7 @@ def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -
 
 def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
     ranker.n_pairs_ = prepared.n_pairs
-    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.queries.size
+    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.n_queries
     ranker.__dict__.pop("n_ties_", None)
     if prepared.n_ties is not None:
         ranker.n_ties_ = prepared.n_ties

@@ -94,14 +94,8 @@ class PairLossRanker(SolvedRanker):
     def _prepare_blocks(self, passes: Passes, catalog: Any) -> Any:
         from pairrank.blocks.layouts import prepare
 
-        return prepare(
-            passes,
-            catalog,
-            as_loss(self.loss),
-            graph=as_graph(self.graph),
-            reduction=self.reduction,
-            compacts=self.pair_sum == "auto",
-        )
+        graph = as_graph(self.graph)
+        return prepare(passes, catalog, as_loss(self.loss), graph=graph, reduction=self.reduction)
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
         from pairrank.blocks.problem import BlockProblem

@@ -12,10 +12,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from html_pages import Page, loaded_from_elsewhere
-from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV, RankRLS, RankSVM, metrics
+from pairrank import (
+    ConvexHullRanker,
+    GreedyRankRLS,
+    MPRank,
+    OrderGraph,
+    Pairs,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankSVM,
+    RankSVMCV,
+    metrics,
+)
 from pairrank.datasets import make_queries
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.report import report
+from pairrank.report import contributions, pair_calibration, report
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -239,3 +251,60 @@ def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'pairrank\[report\]'"):
         report(None, None, None)
+
+
+DATA = make_queries(8, 10, 5, random_state=0)
+RANKERS = [
+    RankSVM(), RankNCG(), RankRLS(), MPRank(), ConvexHullRanker(), GreedyRankRLS(2),
+    RankSVMCV([0.1, 1.0], cv=2), make_pipeline(StandardScaler(), RankSVM()),
+    RankSVM(kernel="linear"),
+]  # fmt: skip
+
+
+def close(found, scores, size):
+    """Compare sums of products with scores: both are off by rounding of the products' sizes."""
+    bound = 4 * DATA.X.shape[1] * np.finfo(float).eps * size
+    assert (abs(found - scores) <= bound).all()
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda each: type(each).__name__)
+def test_contributions_sum_to_scores(ranker):
+    ranker.fit(DATA.X, DATA.y)
+    found = contributions(ranker, DATA.X)
+    assert found.shape == DATA.X.shape
+    close(found.sum(axis=1), ranker.predict(DATA.X), abs(found).sum(axis=1))
+
+
+def test_sparse_rows_have_sparse_contributions():
+    X = sparse.random(50, 5, 0.3, format="csr", random_state=0)
+    ranker = RankSVM().fit(X, np.arange(50) % 3)
+    found = contributions(ranker, X)
+    assert sparse.issparse(found)
+    assert found.nnz <= X.nnz
+    np.testing.assert_array_equal(found.toarray(), contributions(ranker, X.toarray()))
+
+
+def test_rankers_without_weights_of_features_are_refused():
+    with pytest.raises(PairrankError, match="not linear"):
+        contributions(RankSVM(kernel="rbf").fit(DATA.X, DATA.y), DATA.X)
+    with pytest.raises(PairrankError, match="2 targets"):
+        contributions(RankRLS().fit(DATA.X, np.column_stack([DATA.y, DATA.y])), DATA.X)
+
+
+def test_true_probabilities_are_calibrated():
+    generator = np.random.default_rng(2)
+    X = generator.normal(size=(200, 2))
+    i, j = generator.integers(0, 200, (2, 40_000))
+    i, j = i[i != j], j[i != j]
+    wins = generator.random(i.size) < 1 / (1 + np.exp((X[j] - X[i]) @ [1.0, 2.0]))
+    pairs = Pairs(np.where(wins, i, j), np.where(wins, j, i))
+    found = pair_calibration(RankNCG(alpha=1e-6).fit(X, pairs), X, pairs)
+    # A share of n pairs is off by 1/(2 sqrt(n)) at most, in standard deviations.
+    assert (abs(found.predicted - found.observed) < 5 * 0.5 / np.sqrt(found.n_pairs)).all()
+
+
+def test_ties_of_comparisons_count_half():
+    X = np.array([[0.0], [1.0], [2.0]])
+    ranker = RankNCG().fit(X, [0, 1, 2])
+    tied = pair_calibration(ranker, X, Pairs([0], [1], magnitude=[0.0]))
+    assert tied.observed.tolist() == [0.5]
