@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pairrank import RankSVM, RowBlocks
 
@@ -60,3 +62,21 @@ def blocks_of(rows: tuple[Any, Any, Any], batch_rows: int = 250) -> RowBlocks:
     """Return rows as blocks of arrays."""
     X, y, qid = rows
     return RowBlocks.from_arrays(X, y, qid=qid, batch_rows=batch_rows)
+
+
+NAMES = {"label": "grade", "qid": "query"}
+"""The columns of `table_of`."""
+
+
+def table_of(rows: slice = slice(None), dtype: Any = np.float32, **more: Any) -> Any:
+    """Return some of `rows_of(0)` as a table of pyarrow."""
+    X, y, qid = rows_of(0)
+    features = {name: X[rows, at].astype(dtype) for at, name in enumerate("abc")}
+    return pa.table({"query": qid[rows], **features, "grade": y[rows].astype("i1"), **more})
+
+
+def parquet_folder(folder: Any) -> Any:
+    """Write the rows of `table_of` to three files of a folder, and return it."""
+    for number, rows in enumerate([slice(0, 25), slice(25, 26), slice(26, 60)]):
+        pq.write_table(table_of(rows), folder / f"{number}.parquet", row_group_size=10)
+    return folder

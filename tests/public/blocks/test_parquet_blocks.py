@@ -8,25 +8,17 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from block_sources import all_rows, joined, rows_of
+from block_sources import NAMES, all_rows, joined, parquet_folder, rows_of, table_of
 from pairrank import RowBlocks
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import read_rows
 
 X, Y, QID = rows_of(0)
-NAMES = {"label": "grade", "qid": "query"}
-
-
-def table_of(rows=slice(None), dtype=np.float32, **more):
-    features = {name: X[rows, at].astype(dtype) for at, name in enumerate("abc")}
-    return pa.table({"query": QID[rows], **features, "grade": Y[rows].astype("i1"), **more})
 
 
 @pytest.fixture
 def folder(tmp_path):
-    for number, rows in enumerate([slice(0, 25), slice(25, 26), slice(26, 60)]):
-        pq.write_table(table_of(rows), tmp_path / f"{number}.parquet", row_group_size=10)
-    return tmp_path
+    return parquet_folder(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["pattern", "folder", "files", "dataset"])

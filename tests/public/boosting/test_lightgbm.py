@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
+from boosting_rows import learnable_rows
 from loss_table import NAMED
 from pairrank import QueryKFold
 from pairrank.boosting import AllPairsObjective, RankingMetric
@@ -26,12 +27,7 @@ SMALL = QUIET | {"min_data_in_leaf": 1, "num_leaves": 8}
 
 
 def made(n_queries=40, seed=0, size=12):
-    rng = np.random.default_rng(seed)
-    n_rows = n_queries * size
-    X = rng.normal(size=(n_rows, 4))
-    score = X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.3 * rng.normal(size=n_rows)
-    qid = np.repeat(np.arange(n_queries), size)
-    return X, np.digitize(score, [-1.0, 0.5, 1.5]).astype(float), qid, np.full(n_queries, size)
+    return *learnable_rows(n_queries, seed, size), np.full(n_queries, size)
 
 
 def dataset(X, y, group=None, **fields):

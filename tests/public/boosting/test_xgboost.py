@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from boosting_rows import learnable_rows
 from loss_table import NAMED
 from pairrank.boosting import AllPairsObjective, RankingMetric
 from pairrank.exceptions import PairrankError
@@ -21,12 +22,8 @@ SMALL = {"nthread": 1, "tree_method": "hist", "max_depth": 3, "disable_default_e
 
 
 def made(n_queries=40, seed=0, size=12):
-    rng = np.random.default_rng(seed)
-    n_rows = n_queries * size
-    X = rng.normal(size=(n_rows, 4)).astype(np.float32)
-    score = X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.3 * rng.normal(size=n_rows)
-    y = np.digitize(score, [-1.0, 0.5, 1.5]).astype(float)
-    return X, y, np.repeat(np.arange(n_queries), size)
+    X, y, qid = learnable_rows(n_queries, seed, size)
+    return X.astype(np.float32), y, qid
 
 
 def matrix(rows, **fields):
