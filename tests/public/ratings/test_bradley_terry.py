@@ -199,7 +199,7 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
             {"time": np.array(["2020-01-01", "NaT", "NaT", "NaT"], "M8[D]")},
             "time is missing in row 1",
         ),
-        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "row 1 holds nan"),
+        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "row 1 holds (nan|None)"),
         ({"half_life": 3}, {"time": np.full((4, 2), "2024")}, "time must have one dimension"),
         (
             {"half_life": datetime.timedelta(3)},
