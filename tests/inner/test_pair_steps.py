@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairrank.compiled.pair_steps import CURVATURES, step_length
 from pairrank.losses import Hinge, Logistic, Probit, SquaredHinge
-from pairrank.objective import PairSteps, StepRule
+from pairrank.objective import PairSteps
 from pairrank.preferences import Levels, PairIndex
 
 pytestmark = pytest.mark.numeric
@@ -30,12 +30,12 @@ class Listed:
         return self.pairs[:, self.at - n_draws : self.at]
 
 
-def by_definition(X, loss, rule, start, winners, losers, ratio):
+def by_definition(X, loss, schedule, start, winners, losers, ratio):
     """Return the last weights, and the mean of the weights after step t counted t^2 times."""
     w, total, weight = np.array(start), np.zeros_like(start), 0.0
     kind = [type(each) for each in LOSSES].index(type(loss))
     for t, (i, j) in enumerate(zip(winners, losers, strict=True), start=1):
-        length = 1 / (ratio * t) if rule.schedule == "pegasos" else rule.eta0 / np.sqrt(1 + t / 1e3)
+        length = 1 / (ratio * t) if schedule == "pegasos" else 0.3 / np.sqrt(1 + t / 1e3)
         x = X[i].astype(float) - X[j].astype(float)
         d, square, rate = w @ x, x @ x, length / (1 + ratio * length)
         change = -loss.phi(d, order=1) * rate / (1 + rate * CURVATURES[kind] * square)
@@ -75,10 +75,10 @@ def make_rows(seed, form, dtype):
 def test_steps_and_their_mean_equal_the_definition(form, dtype, seed, loss, schedule, ratio):
     rng = np.random.default_rng(seed)
     X, given_rows = make_rows(seed, form, dtype)
-    start, rule = rng.normal(size=N_FEATURES), StepRule(schedule, 0.3)
+    start = rng.normal(size=N_FEATURES)
     winners, losers = rng.integers(0, N_ROWS, (2, 40))
-    last, mean = by_definition(X, loss, rule, start, winners, losers, ratio)
-    steps = PairSteps(loss, start, rule, rng)
+    last, mean = by_definition(X, loss, schedule, start, winners, losers, ratio)
+    steps = PairSteps(loss, start, rng, learning_rate=schedule, eta0=0.3)
     pairs = Listed(winners, losers)
     for size in (1, 14, 25):
         steps.take(given_rows, pairs, size, ratio)
@@ -114,6 +114,7 @@ def test_features_of_any_size_give_finite_weights(loss, schedule, scale):
     X = scale * np.random.default_rng(0).normal(size=(30, 3))
     pairs = PairIndex(Levels.build(np.arange(30.0)))
     for ratio in (1e-300, 1.0, 1e300):
-        steps = PairSteps(loss, np.zeros(3), StepRule(schedule), np.random.default_rng(0))
+        generator = np.random.default_rng(0)
+        steps = PairSteps(loss, np.zeros(3), generator, learning_rate=schedule)
         steps.take(X, pairs, 300, ratio)
         assert np.isfinite(steps.coef).all()

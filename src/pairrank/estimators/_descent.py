@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from pairrank.objective import (
     PairSteps,
     Problem,
     SampledModel,
-    StepRule,
     sampled,
     sampled_hessian_cost,
 )
@@ -68,21 +67,18 @@ _START_TOL, _START_STEPS = 1e-3, 300
 _LEAST_DRAWS = 1000
 
 
-DEFAULT_RULE = StepRule()
-
-
 @dataclass(frozen=True)
 class Method:
     """How a problem is minimised: a solver's name or "auto", its stops, and the seed of samples.
 
-    `rule` is that of the steps of "sgd".
+    `steps` are the keywords of `PairSteps` for "sgd".
     """
 
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 1000
     seed: Any = 0
-    rule: StepRule = DEFAULT_RULE
+    steps: dict[str, Any] = field(default_factory=dict)
 
 
 def minimize(
@@ -263,7 +259,7 @@ def _by_drawn_pairs(problem: Problem, method: Method) -> SGD:
 
     def walk_from(start: FloatArray) -> Walk:
         generator = np.random.default_rng(method.seed)
-        steps = PairSteps(problem.loss, start, method.rule, generator)
+        steps = PairSteps(problem.loss, start, generator, **method.steps)
 
         def walk() -> FloatArray:
             steps.take(problem.X, pairs, max(_LEAST_DRAWS, size), ratio)

@@ -19,7 +19,7 @@ from pairrank.estimators._rows import Rows, preferences_of
 from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit, as_loss
-from pairrank.objective import Problem, StepRule
+from pairrank.objective import Problem
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Pairs, Preferences, as_graph
 
@@ -78,7 +78,9 @@ class PairLossRanker(SolvedRanker):
         }
 
     def _minimizer(self, problem: Any) -> Solve:
-        method = self._method()
+        stops = float(self.tol), int(self.max_iter), self._seed()
+        steps = self.solver.get_params() if isinstance(self.solver, SGD) else {}
+        method = Method(self._solver_name, *stops, steps)
         return lambda target, start, callback: minimize(problem, method, start, callback)
 
     def _check_blocks(self) -> None:
@@ -99,12 +101,6 @@ class PairLossRanker(SolvedRanker):
         from pairrank.blocks.problem import BlockProblem
 
         return self._minimizer(BlockProblem(passes, prepared, **self._terms()))
-
-    def _method(self) -> Method:
-        """Return how the problem is minimised."""
-        stops = float(self.tol), int(self.max_iter), self._seed()
-        rule = self.solver.rule() if isinstance(self.solver, SGD) else StepRule()
-        return Method(self._solver_name, *stops, rule)
 
     @property
     def _solver_name(self) -> str:

@@ -7,7 +7,6 @@ from typing import Literal
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
-from pairrank.objective import StepRule
 
 
 class SGD(BaseEstimator):
@@ -54,8 +53,3 @@ class SGD(BaseEstimator):
         validation.check_choices(self)
         if self.eta0 is not None:
             validation.check_number(self.eta0, "eta0")
-
-    def rule(self) -> StepRule:
-        """Return how long steps are, and which weights they give."""
-        eta0 = None if self.eta0 is None else float(self.eta0)
-        return StepRule(self.learning_rate, eta0, bool(self.average))

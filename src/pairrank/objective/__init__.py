@@ -12,7 +12,6 @@ from pairrank.objective.normal_equations import centred_sums as centred_sums
 from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
 from pairrank.objective.pair_steps import PairSteps as PairSteps
-from pairrank.objective.pair_steps import StepRule as StepRule
 from pairrank.objective.problem import PairObjective as PairObjective
 from pairrank.objective.problem import Problem as Problem
 from pairrank.objective.problem import Products as Products

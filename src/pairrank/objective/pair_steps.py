@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,35 +18,13 @@ _STEADY = 1000.0
 _LONGEST = 1e200
 
 
-@dataclass(frozen=True)
-class StepRule:
-    r"""How long steps are, and which weights they give.
+class PairSteps:
+    r"""Stochastic gradient steps from a start, on drawn pairs of rows.
 
     The objective per unit of pair weight is ratio/2 \|w\|^2 + the mean loss. Step t = 1, 2, ... has
-    the length 1/(ratio t) if `schedule` is "pegasos" (Shalev-Shwartz et al. 2011), or
+    the length 1/(ratio t) if `learning_rate` is "pegasos" (Shalev-Shwartz et al. 2011), or
     eta0/sqrt(1 + t/1000) if it is "invscaling". `eta0` None is 1/(curvature * mean square of the
-    differences of rows); the hinge's curvature counts as 1. `average` gives the mean of the weights
-    after each step in place of the last ones. Step t counts t^2 in it, so that the last half of the
-    steps has 7/8 of the mean (Shamir & Zhang 2013).
-    """
-
-    schedule: Literal["invscaling", "pegasos"] = "invscaling"
-    eta0: float | None = None
-    average: bool = True
-
-    def lengths(self, first: int, count: int, eta0: float, ratio: float) -> FloatArray:
-        """Return the lengths of steps first + 1, first + 2, ..."""
-        steps = first + np.arange(1.0, count + 1.0)
-        with np.errstate(over="ignore"):
-            if self.schedule == "pegasos":
-                lengths = 1.0 / (ratio * steps)
-            else:
-                lengths = eta0 / np.sqrt(1.0 + steps / _STEADY)
-        return np.minimum(lengths, _LONGEST)
-
-
-class PairSteps:
-    """Stochastic gradient steps from a start, on drawn pairs of rows.
+    differences of rows); the hinge's curvature counts as 1.
 
     A step changes the weights by a multiple of x_i - x_j and shrinks both for the penalty, so that
     steps of any length have their mean at the optimum if the penalty outweighs the loss. Its length
@@ -61,16 +38,25 @@ class PairSteps:
     loss : PairLoss
         A hinge, squared hinge, logistic or probit loss.
     start : ndarray of shape (n_features,)
-    rule : StepRule
     generator : Generator
         Draws the pairs; equal seeds give equal weights.
+    average : bool
+        Whether `coef` is the mean of the weights after each step, not the last ones. Step t counts
+        t^2 in it, so that the last half of the steps has 7/8 of the mean (Shamir & Zhang 2013).
     """
 
     def __init__(
-        self, loss: PairLoss, start: FloatArray, rule: StepRule, generator: np.random.Generator
+        self,
+        loss: PairLoss,
+        start: FloatArray,
+        generator: np.random.Generator,
+        *,
+        learning_rate: str = "invscaling",
+        eta0: float | None = None,
+        average: bool = True,
     ) -> None:
-        self.rule, self.generator, self.eta0 = rule, generator, rule.eta0
-        self.kind = _kind_of(loss)
+        self.generator, self.learning_rate, self.eta0 = generator, learning_rate, eta0
+        self.average, self.kind = average, _kind_of(loss)
         self.last = np.array(start, dtype=np.float64)
         self.mean = self.last.copy()
         self.n_steps, self.mean_weight = 0, 0.0
@@ -78,7 +64,7 @@ class PairSteps:
     @property
     def coef(self) -> FloatArray:
         """The mean of the weights, or the last ones; a copy."""
-        return (self.mean if self.rule.average else self.last).copy()
+        return (self.mean if self.average else self.last).copy()
 
     def take(self, X: Any, pairs: PairIndex, n_steps: int, ratio: float) -> None:
         """Take steps on pairs of rows of X, an array or CSR matrix.
@@ -94,15 +80,20 @@ class PairSteps:
         from pairrank.compiled.pair_steps import dense_steps, sparse_steps
 
         assert self.eta0 is not None
-        lengths = self.rule.lengths(self.n_steps, size, self.eta0, ratio)
-        shares = (self.n_steps + np.arange(1.0, size + 1.0)) ** 2
+        steps = self.n_steps + np.arange(1.0, size + 1.0)
+        with np.errstate(over="ignore"):
+            if self.learning_rate == "pegasos":
+                lengths = 1.0 / (ratio * steps)
+            else:
+                lengths = self.eta0 / np.sqrt(1.0 + steps / _STEADY)
+            lengths = np.minimum(lengths, _LONGEST)
+            shrinkage = 1.0 / (1.0 + ratio * lengths)
+        shares = steps**2
         weight = self.mean_weight + float(shares.sum())
         self.mean *= self.mean_weight / weight
         winners, losers = pairs.draw(size, self.generator)
-        with np.errstate(over="ignore"):
-            shrinkage = 1.0 / (1.0 + ratio * lengths)
-        steps = (lengths * shrinkage, shrinkage, shares / weight)
-        of_weights = (*self.kind, *steps, self.last, self.mean)
+        by_step = (lengths * shrinkage, shrinkage, shares / weight)
+        of_weights = (*self.kind, *by_step, self.last, self.mean)
         if sparse.issparse(X):
             sparse_steps(X.data, X.indices, X.indptr, winners, losers, *of_weights)
         elif X.flags.c_contiguous:
