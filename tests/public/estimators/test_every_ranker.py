@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -277,12 +276,6 @@ def test_bad_rows_are_refused_before_any_work(rows, ranker, change, message):
 def test_labels_of_a_wrong_kind_are_refused(rows, ranker, change, message):
     with pytest.raises(ValueError, match=message):
         ranker.fit(rows[0], change(rows[1]))
-
-
-@pytest.mark.parametrize("ranker", [RankRLS(), SVRank()], ids=str)
-def test_products_alone_are_a_kernel_matrix(rows, ranker):
-    with pytest.raises(PairrankError, match='kernel="precomputed"'):
-        ranker.fit(aslinearoperator(rows[0] @ rows[0].T), rows[1])
 
 
 @pytest.mark.parametrize("ranker", [RankSVM(), RankNCG(), RankRLS(), SVRank()], ids=str)

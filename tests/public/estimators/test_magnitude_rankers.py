@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 import pairrank
 from pairrank import Kernel, MPRank, Pairs, SVRank
-from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.exceptions import ZeroWeightsWarning
 from programs import Comparisons as Listed
 from programs import all_differences, tube_by_clarabel, tube_cost
 from strategies import differs, problems
@@ -157,17 +156,6 @@ def test_several_targets_are_each_as_if_alone(rows, ranker):
     np.testing.assert_allclose(
         together.predict(X), np.column_stack([one.predict(X) for one in alone])
     )
-
-
-def test_a_precomputed_kernel_may_be_its_products_alone(rows):
-    X, y, qid = rows
-    K = rbf_kernel(X, gamma=0.2)
-    whole = MPRank(5.0, kernel="precomputed", solver="cg", tol=1e-7).fit(K, y, qid=qid)
-    products = clone(whole).fit(aslinearoperator(K), y, qid=qid)
-    np.testing.assert_allclose(products.predict(aslinearoperator(K)), whole.predict(K), atol=1e-6)
-    for ranker in (MPRank(n=1, kernel="precomputed"), SVRank(kernel="precomputed")):
-        with pytest.raises(PairrankError, match="pass the kernel matrix itself"):
-            ranker.fit(aslinearoperator(K), y, qid=qid)
 
 
 def test_the_gap_of_power_1_is_told_summed_and_forgotten_by_refits(rows, tmp_path):
