@@ -151,30 +151,24 @@ _NEGATIVE_SINGLE = 1e-4
 
 
 class KernelDesign:
-    """Scores K a of dual coefficients a, for K given by products K @ v.
+    """Scores K a of dual coefficients a, for a kernel matrix K.
 
     The score functions of a and b have the inner product a'K b in the kernel's space (`matvec` is
     this metric). The gradient of a pair sum in that space is its gradient by the scores. So
     conjugate gradients take the same steps as on explicit features.
 
-    K is symmetric and positive semidefinite: an array, a CSR matrix or a LinearOperator. A product
-    costs as much as K @ v. Norms in the metric are precise to the square root of the
-    rounding of K @ v, 1e-8 of the norm at zero, which is the smallest useful `tol`.
+    K is symmetric and positive semidefinite: an array or a CSR matrix. A product costs as much as
+    K @ v. Norms in the metric are precise to the square root of the rounding of K @ v, 1e-8 of the
+    norm at zero, which is the smallest useful `tol`.
     """
 
-    def __init__(self, K: Any) -> None:
-        self.K = K
-        self.n_rows = self.n_features = int(K.shape[0])
-        dtype = getattr(K, "dtype", None)
-        self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
-        is_matrix = isinstance(K, np.ndarray) or sparse.issparse(K)
-        self._design = Design(K) if is_matrix else None
-        self._norm = 0.0
+    precision = Design.precision
 
-    @property
-    def precision(self) -> float:
-        """The expected relative rounding of a sum of many products."""
-        return 1e-7 if self._design is None and self.dtype == np.float32 else 1e-12
+    def __init__(self, K: Any) -> None:
+        self.K, self.dtype = K, K.dtype
+        self.n_rows = self.n_features = int(K.shape[0])
+        self._design = Design(K)
+        self._norm = 0.0
 
     def rounding(self) -> FloatArray:
         """Return zeros, because the gradient is that by the scores."""
@@ -183,16 +177,7 @@ class KernelDesign:
     def scores(self, a: FloatArray) -> FloatArray:
         """Return K a, (n_rows,) float64; raise a PairrankError where a'K a is negative."""
         with np.errstate(over="ignore", invalid="ignore"):
-            if self._design is not None:
-                result = self._design.scores(a)
-            else:
-                product = self.K @ a.astype(self.dtype, copy=False)
-                result = np.asarray(product, dtype=np.float64)
-            if result.shape != (self.n_rows,):
-                raise PairrankError(
-                    f"the kernel operator returned shape {result.shape} for a vector of "
-                    f"{self.n_rows} rows: K @ v must have shape ({self.n_rows},)"
-                )
+            result = self._design.scores(a)
             self._require_semidefinite(a, result)
         return result
 
@@ -225,7 +210,7 @@ class KernelDesign:
 
     @property
     def _tolerance(self) -> float:
-        return _NEGATIVE if self.dtype == np.float64 else _NEGATIVE_SINGLE
+        return _NEGATIVE_SINGLE if self.dtype == np.float32 else _NEGATIVE
 
     def _require_semidefinite(self, a: FloatArray, image: FloatArray) -> None:
         """Compare a'K a with rounding, using the norm of K estimated from past products."""

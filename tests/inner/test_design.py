@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator
 
 from pairrank.design import Design, KernelDesign
 
@@ -57,5 +56,5 @@ def test_a_kernel_matrix_is_multiplied_row_by_row():
     a = rows_of(30, 1, seed=1)[:, 0]
     expected = [lane_by_lane(row, a) for row in K]
     np.testing.assert_array_equal(KernelDesign(K).scores(a), expected)
-    for form in (sparse.csr_array, aslinearoperator):
-        np.testing.assert_allclose(KernelDesign(form(K)).scores(a), expected, rtol=1e-10)
+    found = KernelDesign(sparse.csr_array(K)).scores(a)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)

@@ -16,10 +16,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pairrank.cli._errors import print_message
-from pairrank.cli._process import silence_stdout
-from pairrank.exceptions import PairrankError
-
 if TYPE_CHECKING:
     from pairrank.blocks.local_passes import Reading
 
@@ -115,23 +111,11 @@ def _plain(value: Any) -> Any:
 def report(
     title: str, summary: Mapping[str, Any], output: str, *, quiet: bool, as_json: bool
 ) -> None:
-    """Show a summary after the output is written; warn if its table cannot be shown."""
-    try:
-        if as_json:
-            print_json(summary)
-        elif not quiet:
-            print_facts(title, summary, err=output == "-")
-            sys.stdout.flush()
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        silence_stdout()
-        if as_json:
-            raise PairrankError(
-                f"{output} is written, but standard output does not take the JSON: "
-                f"{error.strerror}; redirect it to a place that can be written"
-            ) from None
-        print_message(f"{output} is written; no summary: {error.strerror}.", kind="warning")
+    """Show a summary after the output is written."""
+    if as_json:
+        print_json(summary)
+    elif not quiet:
+        print_facts(title, summary, err=output == "-")
 
 
 def print_facts(title: str, record: Mapping[str, Any], *, err: bool = False) -> None:

@@ -30,13 +30,12 @@ from pairrank.cli._output import Progress
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io import Rows, read_pairs, read_rows
 from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes, refuse_read_only
-from pairrank.io.rows import IN_BLOCKS, ROW_COLUMNS
+from pairrank.io.rows import IN_BLOCKS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
 
 _IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
-_NAMED = " Then name the columns of queries and documents, if any: --qid qid --docid docid."
 
 JUDGING = tuple(role for role in REMEMBERED if role != "docid")
 """The remembered roles that measuring a model needs."""
@@ -141,12 +140,10 @@ def is_streamed(
     stream: bool,
     memory_limit: float | None,
     refused: dict[str, Any],
-    remedy: str = "leave it out",
 ) -> bool:
     """Whether --stream asks to read DATA block by block; a UsageError if that is impossible.
 
-    `refused` are the options that need all rows in memory, by their flags, with their values;
-    `remedy` is what to do in place of one of them.
+    `refused` are the options that need all rows in memory, by their flags, with their values.
     """
     paths = files_of(data)
     if not stream:
@@ -160,30 +157,22 @@ def is_streamed(
     if data == "-":
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if with_format(data, columns)["format"] != "parquet":
-        command = conversion_of(paths[0], columns)
-        named = "" if has_names(paths[0], columns) else _NAMED
-        raise UsageError(f"--stream reads Parquet: convert text first, {command}.{named}")
-    for flag, given in refused.items():
+        same = " with the same options of columns" * has_names(paths[0], columns)
+        raise UsageError(
+            f"--stream reads Parquet: convert text first{same}, {_conversion_of(paths[0])}."
+        )
+    for flag, given in (refused | {flag_of(name): columns[name] for name in _IN_MEMORY}).items():
         if given:
-            raise UsageError(f"{flag} needs all rows in memory: {remedy}; or leave out --stream.")
-    for flag in (flag_of(name) for name in _IN_MEMORY if columns[name]):
-        raise UsageError(f"{flag} needs all rows in memory: leave it out; or leave out --stream.")
+            raise UsageError(f"{flag} needs all rows in memory: leave out {flag} or --stream.")
     return True
 
 
-def conversion_of(path: str, columns: Columns) -> str:
+def _conversion_of(path: str) -> str:
     """Return the command that converts text to Parquet."""
     stem = path
     for suffix in COMPRESSED_SUFFIXES:
         stem = stem.removesuffix(suffix)
-    words = ["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"]
-    roles = ROW_COLUMNS if has_names(path, columns) else ()
-    usual = {**dict.fromkeys((*roles, "query_sizes")), "format": "auto", "dtype": "float64"}
-    for name, value in usual.items():
-        words += [] if columns[name] in (value, "") else [flag_of(name), columns[name]]
-    for column in columns["drop"] or ():
-        words += ["--drop", column]
-    return shlex.join(words + ["--drop-text"] * columns["drop_text"])
+    return shlex.join(["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"])
 
 
 def memory_bytes() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from pairrank.cli import _options as options
 from pairrank.cli._columns import how_to_name_queries, weights_by_role
-from pairrank.cli._errors import UsageError, named, print_message
+from pairrank.cli._errors import UsageError, named
 from pairrank.cli._judges import judge_of, judged
 from pairrank.cli._models import learns_differences, wrong_usage
 from pairrank.cli._output import print_facts, print_json, print_table
@@ -21,7 +20,6 @@ from pairrank.io.dispatch import format_of
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import METRICS, check_metrics, metric_named
 from pairrank.metrics.tables import check_resampling, columns_of, compare_values
-from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
 SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
@@ -74,9 +72,7 @@ def evaluate(
         if rows.qid is None and (per_query is not None or against is not None):
             flag = "--against" if per_query is None else "--per-query"
             raise PairrankError(f"{flag} needs queries: {how_to_name_queries(data, columns)}")
-        if asked:
-            check_metrics(names, rows.y)
-    fit = fitting(names, rows)
+        check_metrics(names, rows.y)
 
     def value(name: str, scores: Any, **more: Any) -> Any:
         return metric_named(name).of(rows.y, scores, rows.layout, own, order, **more)
@@ -84,7 +80,7 @@ def evaluate(
     tables = []
     if per_query is not None or against is not None:
         tables = [
-            columns_of({name: value(name, each, per_query=True) for name in fit}, rows.qid)
+            columns_of({name: value(name, each, per_query=True) for name in names}, rows.qid)
             for each in scores
         ]
     if per_query is not None:
@@ -94,10 +90,9 @@ def evaluate(
     if against is not None:
         title = f"{model} against {against} on {data}"
         with named(data):
-            print_comparison(title, fit, tables, resampling, as_json=as_json)
+            print_comparison(title, names, tables, resampling, as_json=as_json)
         return
-    record = {name: value(name, scores[0]) if name in fit else math.nan for name in names}
-    record["n_pairs"] = n_pairs
+    record = {name: value(name, scores[0]) for name in names} | {"n_pairs": n_pairs}
     if as_json:
         print_json(record)
     else:
@@ -126,24 +121,15 @@ def check_table(path: str, *inputs: str | None) -> None:
 
 def usual_metrics(rows: Rows, model: Any) -> list[str]:
     """Return the names of the default metrics for these rows and this model, if it is one."""
-    pairs_only = isinstance(rows.y, Pairs) or not rows.layout.keys().isdisjoint(ROLES)
+    by_role = not rows.layout.keys().isdisjoint(ROLES)
     errors_too = model is not None and learns_differences(model)
     return [
         name
         for name in SHOWN
-        if (metric_named(name).judges == "preferences" or not pairs_only)
+        if not metric_named(name).lacks(rows.y)
+        and (metric_named(name).weighs_roles or not by_role)
         and (metric_named(name).greater_is_better or errors_too)
     ]
-
-
-def fitting(names: list[str], rows: Rows) -> list[str]:
-    """Return the metrics that can judge these rows, with a warning about the others."""
-    unfit = {name: metric_named(name).lacks(rows.y) for name in names}
-    unfit = {name: needed for name, needed in unfit.items() if needed}
-    if unfit:
-        needs = " and ".join(sorted(set(unfit.values())))
-        print_message(f"{' and '.join(unfit)} need {needs}.", kind="warning")
-    return [name for name in names if name not in unfit]
 
 
 def check_resamples(

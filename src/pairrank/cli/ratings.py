@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time as clock
+import time
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +31,6 @@ def ratings(
     group: Annotated[
         str | None, column("The column of voters; their votes may depend on one another.")
     ] = None,
-    time: Annotated[str | None, column("The column of times: numbers or ISO dates.")] = None,
     covariate: Annotated[
         list[str] | None,
         column(
@@ -53,10 +52,8 @@ def ratings(
 
     if output is not None:
         check_output(output, votes, as_json=as_json)
-    start = clock.perf_counter()
-    columns = {"tie": tie, "weight": weight, "groups": group, "time": time}
-    if (time is None) != ("half_life" not in params):
-        raise UsageError("--time and --half-life need one another: give both or none.")
+    start = time.perf_counter()
+    columns = {"tie": tie, "weight": weight, "groups": group}
     if params.get("covariance") == "clusters" and group is None:
         raise UsageError("--covariance clusters needs the column of voters: use --group.")
     model = BradleyTerry(**params)
@@ -67,7 +64,7 @@ def ratings(
         model.fit(**read._asdict())
     if output is not None:
         write_columns(output, model.ranking_.columns)
-    summary = _summary(model, len(read.winner), clock.perf_counter() - start)
+    summary = _summary(model, len(read.winner), time.perf_counter() - start)
     if as_json:
         names = list(model.ranking_)
         rows = zip(*model.ranking_.columns.values(), strict=True)

@@ -17,7 +17,6 @@ from pairrank.cli._columns import to_remember, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._models import (
     MODELS,
-    flag_of,
     learns_differences,
     make_ranker,
     wrong_usage,
@@ -94,10 +93,7 @@ def train(
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
     start, progress = time.perf_counter(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    remedy = "leave it out"
-    if search and not (pairs or valid_pairs):
-        remedy = f"train once per {flag_of(MODELS[model].strength)} with --valid, and keep the best"
-    streamed = is_streamed(data, columns, stream, memory_limit, refused, remedy)
+    streamed = is_streamed(data, columns, stream, memory_limit, refused)
     if streamed:
         check_streamed(model, ranker)
     how: dict[str, Any] = {"streamed": streamed, "memory_limit": memory_limit, "quiet": quiet}

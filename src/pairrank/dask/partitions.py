@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dask import dataframe, is_dask_collection
-from dask.delayed import Delayed
+from dask import array, dataframe
 
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.preferences import Pairs
@@ -71,8 +70,7 @@ def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
             "Pairs number the rows of all partitions, so they need X in memory: give labels, or "
             "use the ranker without Dask"
         )
-    is_cut = is_dask_collection(values) and not isinstance(values, Delayed)  # has any attribute
-    if not (is_cut and hasattr(values, "ndim") and hasattr(values, "npartitions")):
+    if not (isinstance(values, array.Array) or is_dataframe(values)):
         raise InputTypeError(
             f"{name} must be an array, a dataframe or a series of dask, got "
             f"{type(values).__name__}: cut it as X is, with dask.array.from_array(..., "

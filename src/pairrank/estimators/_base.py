@@ -217,7 +217,8 @@ class BaseRanker(Described, BaseEstimator):
         if isinstance(X, RowBlocks):
             raise PairrankError(
                 f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
-                "take RankSVM, RankNCG or another linear ranker"
+                "take RankSVM, RankNCG or another linear ranker, whose strengths "
+                "regularization_path tries on validation blocks"
             )
         if y is None:
             raise PairrankError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -156,8 +157,7 @@ def scores_by_passes(passes: Passes) -> Callable[[FloatArray], FloatArray]:
     """Return the function from weights to the scores of all rows, in the order of the blocks."""
 
     def scores(w: FloatArray) -> FloatArray:
-        found = passes.reduce(score_block, w, merge_scores)
-        return np.concatenate([found[index] for index in sorted(found)])
+        return np.concatenate(passes.reduce(score_block, w, operator.iadd))
 
     return scores
 
@@ -167,14 +167,6 @@ def without_features(index: int, block: RowBlock, shared: None) -> RowBlock:
     return block._replace(X=None)
 
 
-def score_block(index: int, X: Any, state: Any, w: FloatArray) -> dict[int, FloatArray]:
-    """Return the scores of a block by its number."""
-    return {index: Design(X).scores(w)}
-
-
-def merge_scores(
-    first: dict[int, FloatArray], second: dict[int, FloatArray]
-) -> dict[int, FloatArray]:
-    """Return the scores of two sets of blocks."""
-    first.update(second)
-    return first
+def score_block(index: int, X: Any, state: Any, w: FloatArray) -> list[FloatArray]:
+    """Return the scores of a block, to be joined by those of the next blocks."""
+    return [Design(X).scores(w)]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
 from pairrank._protocols import Callback, FloatArray, Objective, Solution, Solver, Squares, Status
 from pairrank.design import Design, KernelDesign
@@ -183,7 +182,7 @@ def direct_is_cheaper(problem: Problem) -> bool:
     """Whether a factorisation of at most a thousand unknowns costs less than iterations of CG."""
     X, design, preferences = problem.X, problem.design, problem.preferences
     order = _order(problem)
-    if isinstance(X, LinearOperator) or order > _SMALL_SYSTEM:
+    if order > _SMALL_SYSTEM:
         return False
     iteration = _ENTRY * (X.nnz if sparse.issparse(X) else X.size)
     n_terms = _n_terms(problem)
@@ -210,11 +209,6 @@ def _is_dual(problem: Problem) -> bool:
 
 
 def _require_matrix(problem: Problem) -> None:
-    if isinstance(problem.X, LinearOperator):
-        raise PairrankError(
-            'solver="direct" factorises the kernel matrix, of which a LinearOperator shows '
-            'products only: use solver="cg"'
-        )
     order = _order(problem)
     if order > LARGEST_SYSTEM:
         raise PairrankError(

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
@@ -195,11 +194,6 @@ def _radius_of_rows(features: Any) -> float:
 
 def _radius_of_kernel(K: Any) -> float:
     """Return the same for the features of a kernel matrix, (n_rows, n_rows)."""
-    if isinstance(K, LinearOperator):
-        raise PairrankError(
-            "the bound needs the diagonal of the kernel matrix, which a LinearOperator does not "
-            "have: pass the matrix"
-        )
     if K.shape[0] != K.shape[1]:
         raise PairrankError(
             f"the bound needs the square kernel matrix of the training rows, got shape {K.shape}"

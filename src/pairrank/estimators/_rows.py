@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator
 
 from pairrank._protocols import FloatArray, Step
 from pairrank._validation import ALIGNED
@@ -192,12 +191,7 @@ def _along_labels(
 
 
 def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatArray], FloatArray]:
-    """Return the function from w to the scores of all or some rows of X.
-
-    X is a dense or CSR matrix, or a LinearOperator. Some rows are copied.
-    """
-    if isinstance(X, LinearOperator):
-        return lambda w: np.asarray(X @ w, dtype=np.float64)[slice(None) if rows is None else rows]
+    """Return the function from w to the scores of all or some rows of X, which are copied."""
     return Design(X if rows is None else X[rows]).scores
 
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
 from pairrank import _validation as validation
 from pairrank._arrays import as_array
@@ -82,34 +81,10 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
         return checked_targets(y, n_rows)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Return validated rows; a precomputed kernel may be a LinearOperator."""
-        if isinstance(X, LinearOperator):
-            self._check_operator(X, reset=reset)
-        else:
-            X = validation.check_features(self, X, reset=reset)
+        X = validation.check_features(self, X, reset=reset)
         if self._is_precomputed and reset:
             _require_kernel_matrix(X)
         return X
-
-    def _check_operator(self, X: LinearOperator, *, reset: bool) -> None:
-        if not self._is_precomputed:
-            raise PairrankError(
-                "X is a LinearOperator, which has no features: pass it as the kernel matrix of the "
-                'rows, with kernel="precomputed"'
-            )
-        if self._maps_features:
-            raise PairrankError(
-                "X is a LinearOperator, whose entries are unknown: pass the kernel matrix itself, "
-                "or take RankRLS or MPRank(n=2), which need products only"
-            )
-        if reset:
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = X.shape[1]
-        elif X.shape[1] != self.n_features_in_:
-            raise PairrankError(
-                f"X has {X.shape[1]} features (columns), but there were {self.n_features_in_} "
-                "training rows: pass k(rows, training rows)"
-            )
 
 
 @ranker
@@ -192,8 +167,6 @@ def _check_size(values: FloatArray, name: str) -> None:
 def _require_kernel_matrix(K: Any) -> None:
     """Raise a PairrankError where a kernel matrix is not square or not symmetric; O(size)."""
     require_square(K)
-    if isinstance(K, LinearOperator):
-        return
     step = K.shape[0] if sparse.issparse(K) else max(1, _BLOCK_ENTRIES // max(1, K.shape[0]))
     gap = largest = 0.0
     for start in range(0, K.shape[0], max(1, step)):

@@ -47,9 +47,9 @@ class MPRank(MagnitudeRanker):
     Notes
     -----
     For n = 2, an iteration costs two products with X and O(n_rows), of Pairs O(n_pairs), and a
-    direct solution O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features; a precomputed kernel
-    may be a scipy LinearOperator. For n = 1, an iteration costs two products with X and
-    O(m log m). float32 X stays float32. An offset of all labels of a query changes nothing.
+    direct solution O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features. For n = 1, an
+    iteration costs two products with X and O(m log m). float32 X stays float32. An offset of all
+    labels of a query changes nothing.
 
     RowBlocks are solved as by `RankRLS`; for n = 1 an iteration is one or two passes. The default C
     is exact.

@@ -63,7 +63,7 @@ class RankRLS(DifferenceRanker):
     O(m log m) and a product with its m rows. Memory beyond X is below 64 bytes per row and feature.
     A direct solution costs O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features. float32 X
     stays float32. Validation scores leave out
-    queries of one level. A precomputed kernel may be a scipy LinearOperator.
+    queries of one level.
 
     On RowBlocks up to 1,000 features take one pass for the normal equations of all targets, with
     which "cg" iterates too; a query that crosses blocks sends n_features + n_targets numbers per

@@ -107,8 +107,6 @@ class Votes(NamedTuple):
         By the names of their columns.
     groups : column of names or None
         Who compared.
-    time : array of shape (n_votes,) or None
-        float64, or text if it is not all numbers.
     """
 
     winner: Any
@@ -117,7 +115,6 @@ class Votes(NamedTuple):
     weight: NDArray[np.float64] | None
     covariates: dict[str, NDArray[np.float64]] | None
     groups: Any
-    time: NDArray[Any] | None
 
 
 @reads
@@ -130,7 +127,6 @@ def read_votes(
     weight: str | None = None,
     covariates: Sequence[str] = (),
     groups: str | None = None,
-    time: str | None = None,
 ) -> Votes:
     """Read comparisons of named items; other columns are ignored.
 
@@ -146,8 +142,8 @@ def read_votes(
         The column of weights.
     covariates : sequence of str
         The columns of covariates, numbers.
-    groups, time : str, optional
-        The columns of voters and of times.
+    groups : str, optional
+        The column of voters.
 
     Returns
     -------
@@ -168,7 +164,7 @@ def read_votes(
     import pyarrow.compute as pc
 
     content = content_of(source)
-    texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
+    texts = [column for column in (winner, loser, tie, groups) if column is not None]
     numbers = [*covariates, *([] if weight is None else [weight])]
     check_header(content.name, content.header, [*texts, *numbers])
     table = content.table(numbers, texts)
@@ -184,7 +180,6 @@ def read_votes(
         None if weight is None else _weights(table, weight),
         {column: table.numbers(column) for column in covariates} or None,
         None if groups is None else table.trimmed(groups),
-        None if time is None else _times(table, time),
     )
 
 
@@ -210,11 +205,3 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
         ),
     )
     return np.asarray(is_true, dtype=bool)
-
-
-def _times(table: Table, column: str) -> NDArray[Any]:
-    cells = table.trimmed(column)
-    try:
-        return np.asarray(cells.cast("float64"))
-    except ValueError:
-        return np.array(cells.to_pylist(), dtype=str)

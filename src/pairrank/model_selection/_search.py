@@ -17,19 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
-from pairrank._validation import ALIGNED
-from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
-from pairrank.estimators._rows import Rows, aligned, columns_of
+from pairrank.estimators._rows import Rows, aligned
 from pairrank.exceptions import (
     NoPairsError,
     NoPairsWarning,
-    PairrankError,
     ZeroWeightsWarning,
 )
 from pairrank.model_selection.path import check_positive_values, regularization_path
-from pairrank.model_selection.scorers import get_query_scorer, requested
+from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
 from pairrank.preferences import Pairs
 
@@ -98,14 +95,13 @@ best_estimator_ : estimator
     @of_rows
     def fit(
         self,
-        X: Features | RowBlocks,
+        X: Features,
         y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         winner_weight: ArrayLike | None = None,
         loser_weight: ArrayLike | None = None,
-        X_val: RowBlocks | None = None,
     ) -> Self:
         """Choose the regularisation by cross-validation, then learn from all rows.
 
@@ -114,25 +110,13 @@ best_estimator_ : estimator
         qid : array-like of shape (n_rows,), optional
             Query identifiers; None: all rows are one query, and folds are made of rows. Folds of
             Pairs are made of comparisons: whole groups, else whole queries, else single ones.
-        X_val : RowBlocks, optional
-            With RowBlocks as X: the rows that judge each value, in place of folds. The ranker that
-            was fitted at the best value is kept.
 
         Returns
         -------
         self
         """
-        given, name = locals(), f"{self._strength}s"
+        layout, name = aligned(locals()), f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
-        if isinstance(X, RowBlocks):
-            refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
-            return self._fit_blocks(X, X_val, grid)
-        if X_val is not None:
-            raise PairrankError(
-                "X_val judges RowBlocks; rows in memory are judged in folds: leave X_val out, and "
-                "give cv (such as scikit-learn's PredefinedSplit)"
-            )
-        layout = aligned(given)
         get_query_scorer(self._scoring_of(y))
         rows = self._check_rows(X, y, layout)
         with warnings.catch_warnings():
@@ -144,53 +128,6 @@ best_estimator_ : estimator
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
         adopt(self, ranker)
-        return self
-
-    def _fit_blocks(self, blocks: RowBlocks, held: Any, grid: FloatArray) -> Self:
-        """Fit each value to RowBlocks, judged by the blocks of `X_val`."""
-        if not isinstance(held, RowBlocks):
-            raise PairrankError(
-                f"{type(self).__name__} judges values on validation rows where X is RowBlocks: "
-                "pass them as X_val, RowBlocks too"
-            )
-        if self.cv is not None:
-            raise PairrankError(
-                f"cv={self.cv!r} cuts rows in memory into folds, but X is RowBlocks, which X_val "
-                "judges: leave cv=None"
-            )
-        labels = held.labels()
-        if labels.y is None:
-            raise PairrankError(
-                "X_val has no labels: name the label column of the validation blocks"
-            )
-        columns, scorer = columns_of(labels.y), get_query_scorer(self._scoring_of(None))
-        layout = {name: getattr(labels, name) for name in ALIGNED}
-        asked = requested(scorer, {name: it for name, it in layout.items() if it is not None})
-        scores: list[list[float]] = []
-
-        def judge(model: Any, held: RowBlocks, y: Any) -> float:
-            """Return the mean score of the targets, and keep the score of each."""
-            n_targets, judged = len(np.atleast_2d(model.coef_)), [(model, y)]
-            if len(columns) not in (1, n_targets):
-                raise PairrankError(f"X_val has {len(columns)} targets, but X {n_targets}")
-            if n_targets > 1:
-                each = enumerate(model.predict(held).T)
-                judged = [(Predicted(own), columns[at % len(columns)]) for at, own in each]
-            scores.append([float(scorer(one, held, label, **asked)) for one, label in judged])
-            return float(np.mean(scores[-1]))
-
-        tried: dict[str, Any] = {"values": grid, "scoring": judge, "warm_start": True}
-        path = regularization_path(
-            self._ranker(), blocks, None, param=self._strength, X_val=held, y_val=labels.y, **tried
-        )
-        if path.interrupted:
-            raise KeyboardInterrupt("the search was interrupted before its values were compared")
-        self._choose(np.array(scores)[None], grid)
-        adopt(self, path.best_estimator)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(path.best_estimator, name):
-                setattr(self, name, getattr(path.best_estimator, name))
         return self
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -46,7 +46,7 @@ class RankSVMCV(FoldSearch):
 
     Notes
     -----
-    Costs n_folds * n_values warm fits and one more; on RowBlocks n_values warm fits.
+    Costs n_folds * n_values warm fits and one more.
 
     References
     ----------
@@ -101,8 +101,7 @@ class RankNCGCV(PairProbabilities, PairErrors, FoldSearch):
 
     Notes
     -----
-    Costs n_folds * n_values warm fits and one more; on RowBlocks n_values warm fits. The paper's
-    nested cross-validation is
+    Costs n_folds * n_values warm fits and one more. The paper's nested cross-validation is
     ``cross_val_score(RankNCGCV(), X, y, cv=5)``.
 
     References

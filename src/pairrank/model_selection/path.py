@@ -107,10 +107,10 @@ def regularization_path(
     estimator : estimator
         A ranker, or a Pipeline that ends in one (then `param` is such as "rank_svm__C"). It is
         cloned, not changed.
-    X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+    X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
         Training rows.
     y : array-like of shape (n_rows,), or Pairs
-        Labels or comparisons.
+        Labels or comparisons; None for RowBlocks, which hold their labels.
     param : str
         The parameter to vary.
     values : array-like of float, shape (n_values,)
@@ -118,6 +118,7 @@ def regularization_path(
     X_val, y_val : optional
         Validation rows; without them nothing is scored and no value is best. Pairs as `y_val`
         without X_val compare training rows: comparisons that were held out, as by `pair_folds`.
+        Of RowBlocks, `RowBlocks.labels` gives y_val and qid_val.
     scoring : str or callable
         A name that `get_query_scorer` knows, or a scorer. "log_loss" suits Pairs and `RankNCG`.
     warm_start : bool

@@ -86,8 +86,6 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     size: alpha should be well above 1e-16 of the largest eigenvalue. Predictions of a query that
     agree to 2^-36 of the largest of them, or to 2^-46 of the largest of all, count as tied.
 
-    On RowBlocks each alpha is a fit of RankRLS, judged by the validation blocks.
-
     References
     ----------
     T. Pahikkala, E. Tsivtsivadze, A. Airola, J. Boberg and J. Järvinen, "An efficient algorithm for

@@ -32,8 +32,8 @@ _ROUNDING = 0.1
 class Problem:
     r"""penalty/2 \|w\|^2 + factor * the sum of a loss over preferences at the scores X w.
 
-    X is an array or CSR matrix of features. Where `is_kernel`, it is the kernel matrix of the rows
-    (or a LinearOperator), the coefficients are dual and the norm is a'K a. Preferences are over the
+    X is an array or CSR matrix of features. Where `is_kernel`, it is the kernel matrix of the rows,
+    the coefficients are dual and the norm is a'K a. Preferences are over the
     rows of X, already scaled by their reduction. `algorithm` and `eps` say how the pair sum is
     computed, and its error, as `pairrank.pair_sums.bind` takes them.
     """

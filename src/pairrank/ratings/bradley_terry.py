@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -52,9 +51,6 @@ class BradleyTerry(RatedItems, BaseEstimator):
         The precision of a Gaussian prior on the scores, that is the penalty alpha/2 times their
         squares. 0 is maximum likelihood, which has finite scores only if each item has beaten each
         other one through some chain of wins and ties.
-    half_life : float or timedelta, optional
-        The age at which a comparison counts half, in units of `time`, or in days if `time` holds
-        dates.
     scale : float or "elo", default 1.0
         What the scores are multiplied by. "elo" is 400/log 10: 400 points are odds of 10 to 1.
     anchor : float or {item: float}, optional
@@ -62,9 +58,8 @@ class BradleyTerry(RatedItems, BaseEstimator):
     covariance : "auto", "hessian", "robust", "clusters", "dyadic" or None, default "auto"
         What is independent: comparisons ("hessian" trusts the model, "robust" does not), groups
         ("clusters"), or the comparisons of each two items ("dyadic"). "auto" is "clusters" if
-        `groups` are given, "robust" with `half_life` or half ties, else "hessian"; also "hessian"
-        if all comparisons are ties, of which the others make errors of 0. None saves time and
-        memory.
+        `groups` are given, "robust" with half ties, else "hessian"; also "hessian" if all
+        comparisons are ties, of which the others make errors of 0. None saves time and memory.
     level : float, default 0.95
         The confidence level of the intervals.
     tol : float, default 1e-10
@@ -77,7 +72,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
     ranking_ : Ranking
         A table of items, best first: item, score, standard_error, low, high, rank_low, rank_high,
         n. Without a covariance it has item, score and n. n counts comparisons by weight, a tie as
-        one, before any decay.
+        one.
     items_ : ndarray of shape (n_items,)
         The names: sorted if all are numbers or all are text, else in the order of appearance.
     scores_ : ndarray of shape (n_items,)
@@ -134,7 +129,6 @@ class BradleyTerry(RatedItems, BaseEstimator):
         *,
         ties: Ties = "half",
         alpha: float = 0.0,
-        half_life: float | timedelta | None = None,
         scale: float | Literal["elo"] = 1.0,
         anchor: float | Mapping[Any, float] | None = None,
         covariance: Covariance | None = "auto",
@@ -144,7 +138,6 @@ class BradleyTerry(RatedItems, BaseEstimator):
     ) -> None:
         self.ties = ties
         self.alpha = alpha
-        self.half_life = half_life
         self.scale = scale
         self.anchor = anchor
         self.covariance = covariance
@@ -161,7 +154,6 @@ class BradleyTerry(RatedItems, BaseEstimator):
         weight: Any = None,
         covariates: Any = None,
         groups: Any = None,
-        time: Any = None,
     ) -> Self:
         """Estimate the scores of the items that are compared.
 
@@ -173,15 +165,14 @@ class BradleyTerry(RatedItems, BaseEstimator):
             Whether neither won; the order of the two is then free.
         weight : array-like of float, shape (n_comparisons,), optional
             How often each comparison counts. If all are whole numbers, a weight of w stands for w
-            independent comparisons.
+            independent comparisons. ``0.5 ** (age / half_life)`` lets old comparisons fade; take
+            ``covariance="robust"`` with it.
         covariates : array-like or frame of shape (n_comparisons, n_covariates), or dict, optional
             What speaks for the winner and against the loser (for a tie: for `winner`): say 1 if the
             winner was at home, -1 if the loser was, 0 if neither; or the winner's length less the
             loser's. A dict holds columns by name.
         groups : array-like of shape (n_comparisons,), optional
             Who compared (voter, session): comparisons of one group may depend on one another.
-        time : array-like of shape (n_comparisons,), optional
-            When: numbers, dates or ISO text; needs `half_life`.
 
         Returns
         -------
@@ -196,14 +187,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
         """
         self._check_parameters(groups)
         found = check_comparisons(
-            winner,
-            loser,
-            tie=tie,
-            weight=weight,
-            covariates=covariates,
-            groups=groups,
-            time=time,
-            half_life=self.half_life,
+            winner, loser, tie=tie, weight=weight, covariates=covariates, groups=groups
         )
         kind = self._covariance_kind(found)
         units = units_of(self.scale, self.anchor, found.items)
@@ -250,8 +234,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
         """Return the covariance to compute, "auto" resolved."""
         kind: str | None = self.covariance
         if kind == "auto":
-            is_model = self.half_life is None and not (self.ties == "half" and found.tie.any())
-            kind = "hessian" if is_model else "robust"
+            kind = "robust" if self.ties == "half" and found.tie.any() else "hessian"
             kind = kind if found.group is None else "clusters"
         if kind is not None:
             check_covariance(kind, found.items.size, found.group)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import datetime
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,22 +10,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import _validation as validation
-from pairrank._arrays import as_array, as_float_array
+from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import check_flags
 from pairrank.preferences.pair_inputs import name_codes, pair_codes
 
-_DAY = np.timedelta64(1, "D")
-_PER_ROW = ("tie", "weight", "multiplicity", "covariates")
+_PER_ROW = ("tie", "weight", "covariates")
 
 
 class Comparisons(NamedTuple):
     """Comparisons of positive weight.
 
     items: the names, (n_items,); winner, loser: codes into them, (m,); tie: whether neither won;
-    weight: as given, times the decay by age; multiplicity: as given, else 1; covariates:
-    (m, p), with their names; group: codes of groups, or None.
+    weight: as given, else 1; covariates: (m, p), with their names; group: codes of groups, or None.
     """
 
     items: NDArray[Any]
@@ -36,7 +31,6 @@ class Comparisons(NamedTuple):
     loser: NDArray[np.int32]
     tie: NDArray[np.bool_]
     weight: FloatArray
-    multiplicity: FloatArray
     covariates: FloatArray
     covariate_names: NDArray[Any]
     group: NDArray[np.int32] | None
@@ -45,19 +39,17 @@ class Comparisons(NamedTuple):
     def n_comparisons(self) -> FloatArray:
         """The comparisons of each item by weight; a tie counts as one."""
         both = np.concatenate((self.winner, self.loser))
-        twice = np.tile(self.multiplicity, 2)
-        return np.bincount(both, twice, self.items.size).astype(np.float64)
+        return np.bincount(both, np.tile(self.weight, 2), self.items.size).astype(np.float64)
 
     @property
     def squares(self) -> FloatArray:
         """The sum of the squared weights of the comparisons that each entry stands for.
 
-        If all multiplicities are whole numbers, k equal comparisons are k entries of 1 / k of the
-        weight; otherwise each entry is one comparison.
+        If all weights are whole numbers, an entry of weight k is k comparisons of weight 1;
+        otherwise each entry is one comparison.
         """
-        square = self.weight**2
-        is_whole = (self.multiplicity == np.rint(self.multiplicity)).all()
-        return square / self.multiplicity if is_whole else square
+        is_whole = (self.weight == np.rint(self.weight)).all()
+        return self.weight if is_whole else self.weight**2
 
 
 def check_comparisons(
@@ -68,8 +60,6 @@ def check_comparisons(
     weight: Any = None,
     covariates: Any = None,
     groups: Any = None,
-    time: Any = None,
-    half_life: Any = None,
 ) -> Comparisons:
     """Return checked comparisons; those whose weight is 0 are dropped, with their items.
 
@@ -86,77 +76,8 @@ def check_comparisons(
     group = None if groups is None else name_codes(groups, "groups")[1]
     if group is not None:
         validation.check_length(group, "groups", size)
-    decayed = count * decay(time, half_life, size)
-    found = Comparisons(items, first, second, is_tie, decayed, count, features, names, group)
-    return found if decayed.all() else _kept(found, decayed > 0)
-
-
-def decay(time: Any, half_life: Any, size: int) -> FloatArray:
-    """Return 0.5^(age / half_life) for each time; the age is counted from the latest time."""
-    if half_life is None and time is None:
-        return np.ones(size)
-    if half_life is None or time is None:
-        raise PairrankError(
-            "half_life and time need one another: set half_life and pass time to fit, or leave "
-            "both out"
-        )
-    instants = _instants(time, size)
-    ages = instants.max() - instants
-    is_duration = isinstance(half_life, (datetime.timedelta, np.timedelta64))
-    with contextlib.suppress(TypeError):  # of months and years, which differ in length
-        if ages.dtype.kind == "m" and is_duration:
-            half_life, is_duration = float(np.timedelta64(half_life) / _DAY), False
-    if is_duration:
-        raise PairrankError(
-            f"half_life is {half_life!r}: give a number, in units of time or in days, or with "
-            "dates a duration in days"
-        )
-    validation.check_number(half_life, "half_life")
-    ages = ages / _DAY if ages.dtype.kind == "m" else ages
-    with np.errstate(under="ignore", over="ignore"):
-        return np.exp2(-(ages / float(half_life)))
-
-
-def _instants(time: Any, size: int) -> NDArray[Any]:
-    """Return times as float64, or as datetime64 if they are dates or ISO text.
-
-    Text is numbers if all of it is: "2020" is the year 2020, not the start of it.
-    """
-    array = as_array(time, "time")
-    if array.ndim > 1 and array.shape != (size, 1):
-        raise PairrankError(f"time must have one dimension, got shape {array.shape}")
-    array = array.ravel()
-    if array.dtype.kind in "OUST":
-        values = array.tolist()
-        kinds = [_is_number(each) for each in values]
-        if kinds[:1] * len(kinds) != kinds:
-            row = kinds.index(not kinds[0])
-            raise PairrankError(
-                f"time must hold numbers only or dates only, but row {row} holds {values[row]!r} "
-                f"after {values[0]!r}"
-            )
-        array = array.astype(np.float64) if all(kinds) else array
-    if array.dtype.kind not in "MOUST":
-        return validation.check_numbers(array, "time", size)
-    validation.check_length(array, "time", size)
-    try:
-        with warnings.catch_warnings():
-            # numpy turns times of a zone into UTC, as ages need, and warns.
-            warnings.filterwarnings("ignore", "no explicit representation of timezones")
-            warnings.filterwarnings("ignore", "parsing timezone aware datetimes")
-            dates = array.astype("datetime64[us]")
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"time must hold numbers or ISO dates: {error}") from None
-    if np.isnat(dates).any():
-        row = int(np.isnat(dates).argmax())
-        raise PairrankError(f"time is missing in row {row}; give it, or drop the row")
-    return dates
-
-
-def _is_number(value: Any) -> bool:
-    with contextlib.suppress(TypeError, ValueError):
-        return float(value) is not None
-    return False
+    found = Comparisons(items, first, second, is_tie, count, features, names, group)
+    return found if count.all() else _kept(found, count > 0)
 
 
 def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Predictions, scores and searches on blocks."""
+"""Predictions, scores and regularisation paths on blocks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.model_selection import PredefinedSplit
+from sklearn.base import clone
 
 from block_sources import cut, rows_of
 from pairrank import (
     RankBoost,
     RankNCG,
-    RankNCGCV,
     RankRLS,
-    RankRLSCV,
     RankSVM,
     RankSVMCV,
     RowBlocks,
+    regularization_path,
 )
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
@@ -92,11 +91,11 @@ def test_no_row_is_an_error():
         ranker.predict(cut([], X[:0]))
 
 
-SEARCHES = {
-    "RankSVMCV": (RankSVMCV([1e-4, 1e-2, 1.0], tol=1e-6), RankSVM(tol=1e-8), "C"),
-    "hinge": (RankSVMCV([1e-4, 1e-2, 1.0], loss="hinge"), RankSVM(loss="hinge", tol=1e-5), "C"),
-    "RankNCGCV": (RankNCGCV([1e-2, 1.0, 1e3], tol=1e-6), RankNCG(tol=1e-8), "alpha"),
-    "RankRLSCV": (RankRLSCV([1e-2, 1.0, 1e3]), RankRLS(tol=1e-10), "alpha"),
+PATHS = {
+    "RankSVM": (RankSVM(), 1e-8, "C", [1e-4, 1e-2, 1.0]),
+    "hinge": (RankSVM(loss="hinge"), 1e-5, "C", [1e-4, 1e-2, 1.0]),
+    "RankNCG": (RankNCG(), 1e-8, "alpha", [1e-2, 1.0, 1e3]),
+    "RankRLS": (RankRLS(), 1e-10, "alpha", [1e-2, 1.0, 1e3]),
 }
 
 
@@ -116,53 +115,32 @@ def blocks_of(X, y, qid, size=90):
     return RowBlocks(blocks)
 
 
-@pytest.mark.parametrize("kind", SEARCHES)
+@pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("standardized", [False, True], ids=["raw", "standardised"])
-def test_each_value_is_fitted_and_judged_by_the_validation_blocks(kind, standardized):
-    search, ranker, strength = SEARCHES[kind]
+def test_a_path_fits_blocks_at_each_value_and_judges_it_by_others(kind, standardized):
+    ranker, tol, strength, values = PATHS[kind]
     X, y, qid = rows_of(1)
-    held = rows_of(2)
-    blocks = blocks_of(X, y, qid)
-    fitted_X = X
+    held, (X_val, y_val, qid_val) = blocks_of(*rows_of(2)), rows_of(2)
+    blocks, fitted_X, scale = blocks_of(X, y, qid), X, 1.0
     if standardized:
-        blocks = blocks.standardized()
-        fitted_X = (X - X.mean(axis=0)) / X.std(axis=0)
-    search.fit(blocks, X_val=blocks_of(*held))
-    values = getattr(search, f"{strength}s_")
-    coefs = [
-        ranker.set_params(**{strength: value}).fit(fitted_X, y, qid=qid).coef_ for value in values
-    ]
-    if standardized:
-        coefs = [coef / X.std(axis=0) for coef in coefs]
-    wanted = [pairwise_accuracy(held[1], held[0] @ coef, qid=held[2]) for coef in coefs]
+        scale = X.std(axis=0)
+        blocks, fitted_X = blocks.standardized(), (X - X.mean(axis=0)) / scale
+    path = regularization_path(
+        clone(ranker).set_params(tol=1e-6), blocks, None, param=strength, values=values,
+        X_val=held, y_val=held.labels().y, qid_val=held.labels().qid, warm_start=True,
+    )  # fmt: skip
+    cold = [clone(ranker).set_params(**{strength: value, "tol": tol}) for value in values]
+    coefs = np.array([each.fit(fitted_X, y, qid=qid).coef_ / scale for each in cold])
+    wanted = [pairwise_accuracy(y_val, X_val @ coef, qid=qid_val) for coef in coefs]
     # A pair that a rounding of the weights turns is one of some hundred pairs of a query.
-    np.testing.assert_allclose(search.validation_scores_[0], wanted, atol=2e-3)
-    highest = np.flatnonzero(search.validation_scores_[0] == search.best_score_)
-    best = highest[0] if strength == "C" else highest[-1]  # of equals the strongest
-    assert getattr(search, f"{strength}_") == values[best]
-    tol = 1e-2 if kind == "hinge" else 1e-4
-    np.testing.assert_allclose(search.coef_, coefs[best], atol=tol * np.abs(coefs[best]).max())
-    assert search.best_estimator_.get_params()[strength] == values[best]
-    np.testing.assert_array_equal(search.predict(held[0]), search.best_estimator_.predict(held[0]))
+    np.testing.assert_allclose(path.scores, wanted, atol=2e-3)
+    allowed = 1e-2 if kind == "hinge" else 1e-4
+    best = path.best_index
+    np.testing.assert_allclose(
+        path.best_estimator.coef_, coefs[best], atol=allowed * np.abs(coefs[best]).max()
+    )
 
 
-def test_a_saved_search_predicts_as_before(tmp_path):
-    from pairrank import load_model
-
-    X, y, qid = rows_of(5)
-    search = RankSVMCV([0.1, 1.0]).fit(blocks_of(X, y, qid), X_val=blocks_of(X, y, qid))
-    search.save(tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
-
-
-def test_validation_blocks_are_asked_for():
-    X, y, qid = rows_of(6)
-    with pytest.raises(PairrankError, match="pass them as X_val"):
-        RankSVMCV().fit(blocks_of(X, y, qid))
-    with pytest.raises(PairrankError, match="leave cv=None"):
-        RankSVMCV(cv=3).fit(blocks_of(X, y, qid), X_val=blocks_of(X, y, qid))
-    with pytest.raises(PairrankError, match="PredefinedSplit"):
-        RankSVMCV().fit(X, y, qid=qid, X_val=blocks_of(X, y, qid))
-    split = PredefinedSplit(np.where(qid < 6, 0, -1))
-    RankSVMCV([1.0], cv=split).fit(X, y, qid=qid)
+def test_a_search_in_folds_names_the_path_for_blocks():
+    with pytest.raises(PairrankError, match=r"RankSVMCV cannot learn from .*regularization_path"):
+        RankSVMCV().fit(blocks_of(*rows_of(6)))

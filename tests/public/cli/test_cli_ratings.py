@@ -25,10 +25,9 @@ def votes(tmp_path_factory):
     path = tmp_path_factory.mktemp("votes") / "votes.csv"
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["W", "L", "tie", "times", "voter", "day", "home"])
+        writer.writerow(["W", "L", "tie", "times", "voter", "home"])
         for k, (i, j) in enumerate(zip(NAMES[first], NAMES[second], strict=True)):
-            day = np.datetime64("2024-01-01") + np.timedelta64(k, "D")
-            cells = rng.random() < 0.2, rng.integers(1, 3), f"v{k % 10}", day, rng.normal()
+            cells = rng.random() < 0.2, rng.integers(1, 3), f"v{k % 10}", rng.normal()
             writer.writerow([i, j, int(cells[0]), *cells[1:]])
     return path
 
@@ -58,9 +57,9 @@ def rows(path):
             {"alpha": 0.5, "anchor": 1500.0, "scale": 100.0},
         ),
         (
-            ("--time", "day", "--half-life", "30", "--anchor", "bob=0", "--level", "0.9"),
-            {"time": "day"},
-            {"half_life": 30.0, "anchor": {"bob": 0.0}, "level": 0.9},
+            ("--anchor", "bob=0", "--level", "0.9"),
+            {},
+            {"anchor": {"bob": 0.0}, "level": 0.9},
         ),
         (
             ("--covariate", "home", "--covariance", "dyadic"),
@@ -133,8 +132,6 @@ def test_bad_files_are_refused(votes, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--half-life 3", "need one another"),
-        ("--time day", "need one another"),
         ("--anchor bob", "NUMBER or NAME=NUMBER"),
         ("--covariance clusters", "use --group"),
         ("--level 1.5", "--level must be"),

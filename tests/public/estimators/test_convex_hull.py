@@ -207,10 +207,7 @@ def test_validation_rows_may_be_compared_by_pairs(rows):
 @pytest.mark.parametrize(
     ("valid", "message"),
     [
-        ({"X_val": [[0.0] * 4]}, "X_val is given without y_val"),
-        ({"y_val": [1.0]}, "y_val is given without X_val"),
         ({"qid_val": [1]}, "qid_val is given without X_val"),
-        ({"sample_weight_val": [1.0]}, "sample_weight_val is given without X_val"),
         ({"X_val": [[0.0] * 3], "y_val": [1.0]}, "3 features"),
         ({"X_val": [[0.0] * 4], "y_val": [1.0, 2.0]}, "y"),
         ({"X_val": [[0.0] * 4], "y_val": [1.0], "qid_val": [1, 2]}, "qid"),

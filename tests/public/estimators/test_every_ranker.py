@@ -9,13 +9,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import (
+    SGD,
     ConvexHullRanker,
+    Kernel,
     MPRank,
     OrderGraph,
     Pairs,
@@ -277,12 +278,6 @@ def test_labels_of_a_wrong_kind_are_refused(rows, ranker, change, message):
         ranker.fit(rows[0], change(rows[1]))
 
 
-@pytest.mark.parametrize("ranker", [RankRLS(), SVRank()], ids=str)
-def test_products_alone_are_a_kernel_matrix(rows, ranker):
-    with pytest.raises(PairrankError, match='kernel="precomputed"'):
-        ranker.fit(aslinearoperator(rows[0] @ rows[0].T), rows[1])
-
-
 @pytest.mark.parametrize("ranker", [RankSVM(), RankNCG(), RankRLS(), SVRank()], ids=str)
 def test_comparisons_of_other_rows_are_refused(rows, ranker):
     X, _, qid = rows
@@ -332,6 +327,13 @@ WRONG = [
     (RankNCG(pair_sum="beaulieu"), r"sums erfc functions only.*'probit' or 'raykar'"),
     (RankNCG(covariance="pairs"), "covariance must be one of"),
     (RankNCG(covariance="rows", kernel="rbf"), "leave covariance=None"),
+    (RankNCG(covariance="rows", patience=1), "does not reach"),
+    (RankNCG(solver="sgd", loss="raykar"), "values that match gradients"),
+    (RankSVM(solver=SGD(eta0=0.0)), "eta0 must be greater than 0"),
+    (RankSVM(solver=SGD(eta0=np.inf)), "eta0 must be a finite number"),
+    (RankSVM(solver=SGD("optimal")), "learning_rate must be one of"),
+    (RankSVM(kernel=Kernel(method="nystroem", n_components=999)), "n_components = 999"),
+    (RankSVM(kernel=Kernel), "kernel .a name or a callable. must be one of"),
     (RankRLS(0), "alpha must be greater than 0"),
     (RankRLS(max_iter=0), "max_iter must be at least 1"),
     (RankRLS(patience=0), "patience must be"),

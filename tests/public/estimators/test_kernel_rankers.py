@@ -136,20 +136,6 @@ def test_validation_rows_are_scored_by_the_kernel(name, rows):
 
 
 @pytest.mark.parametrize("name", RANKERS)
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"kernel": Kernel("rbf", method="nystroem", n_components=99)}, "n_components = 99"),
-        ({"kernel": Kernel}, "kernel .a name or a callable. must be one of"),
-    ],
-)
-def test_wrong_kernels_are_refused(name, parameters, message, rows):
-    X, y, _ = rows
-    with pytest.raises(PairrankError, match=message):
-        ranker(name, **parameters).fit(X, y)
-
-
-@pytest.mark.parametrize("name", RANKERS)
 def test_the_linear_kernel_is_the_ranker_without_one(name, rows):
     X, y, qid = rows
     plain, linear = (ranker(name, kernel=each).fit(X, y, qid=qid) for each in (None, "linear"))

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from pairrank import SGD, Kernel, OrderGraph, Pairs, RankNCG, RankSVM, load_model
-from pairrank.exceptions import PairrankError
 
 pytestmark = pytest.mark.numeric
 
@@ -128,21 +127,6 @@ def test_averaging_and_the_first_length_change_the_weights(rows):
         with pytest.warns(ConvergenceWarning):
             fits.append(RankNCG(solver=SGD(**option), max_iter=2).fit(X, y).coef_)
     assert len({coef.tobytes() for coef in fits}) == len(options)
-
-
-@pytest.mark.parametrize(
-    ("ranker", "message"),
-    [
-        (RankNCG(solver="sgd", loss="raykar"), "values that match gradients"),
-        (RankSVM(solver=SGD(eta0=0.0)), "eta0 must be greater than 0"),
-        (RankSVM(solver=SGD(eta0=np.inf)), "eta0 must be a finite number"),
-        (RankSVM(solver=SGD("optimal")), "learning_rate must be one of"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(rows, ranker, message):
-    X, y, _ = rows
-    with pytest.raises(PairrankError, match=message):
-        ranker.fit(X, y)
 
 
 @pytest.mark.parametrize("scale", [1e-2, 1e-3, 1e-5])

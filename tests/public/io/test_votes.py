@@ -13,10 +13,10 @@ import pytest
 from pairrank.exceptions import PairrankError
 from pairrank.io import read_votes
 
-TEXT = """voter, W ,L,tie,times,when,home
-v1, ann ,bob,0,1,2024-01-01,1
-v2,bob,"cid, jr",TRUE,2.5,2024-01-02,-1
-v1,ann,bob,no,1,2024-01-03,0
+TEXT = """voter, W ,L,tie,times,home
+v1, ann ,bob,0,1,1
+v2,bob,"cid, jr",TRUE,2.5,-1
+v1,ann,bob,no,1,0
 """
 COLUMNS = {
     "winner": "W",
@@ -25,7 +25,6 @@ COLUMNS = {
     "weight": "times",
     "covariates": ["home"],
     "groups": "voter",
-    "time": "when",
 }
 
 
@@ -42,14 +41,11 @@ def check(votes):
 def test_csv_and_parquet_are_read_alike():
     votes = read_votes(io.BytesIO(gzip.compress(TEXT.encode())), **COLUMNS)
     check(votes)
-    assert votes.time.tolist() == ["2024-01-01", "2024-01-02", "2024-01-03"]
-    days = np.array(votes.time, dtype="datetime64[D]")
     columns = {
         "W": ["ann", "bob ", "ann"],
         "L": pa.array(["bob", "cid, jr", "bob"]).dictionary_encode(),
         "tie": [False, True, False],
         "times": [1.0, 2.5, 1.0],
-        "when": days,
         "home": [1, -1, 0],
         "voter": ["v1", "v2", "v1"],
     }
@@ -57,15 +53,12 @@ def test_csv_and_parquet_are_read_alike():
     pq.write_table(pa.table(columns), file)
     votes = read_votes(io.BytesIO(file.getvalue()), **COLUMNS)
     check(votes)
-    assert votes.time.tolist() == ["2024-01-01", "2024-01-02", "2024-01-03"]
 
 
 def test_columns_that_are_not_named_are_none():
     votes = read_votes(io.BytesIO(b"winner,loser\n1,2\n"))
     assert votes.winner.to_pylist() == ["1"]
-    assert votes[2:] == (None,) * 5
-    numbers = read_votes(io.BytesIO(b"winner,loser,day\n1,2,3\n2,1,4.5\n"), time="day")
-    np.testing.assert_array_equal(numbers.time, [3.0, 4.5])
+    assert votes[2:] == (None,) * 4
 
 
 def test_ties_are_said_by_several_words():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import pickle
 
 import numpy as np
@@ -126,35 +125,6 @@ def test_probabilities_are_those_of_the_definition(kind):
     np.testing.assert_allclose(matrix[0, 2], one[0] + 0.5 * (one.sum() - one[0] - one[-1]))
 
 
-def test_half_life_is_a_weight():
-    votes = make_votes(12)
-    day = np.random.default_rng(0).integers(0, 100, 80)
-    weight = votes.weight * 0.5 ** ((day.max() - day) / 30)
-    wanted = BradleyTerry().fit(votes.winner, votes.loser, tie=votes.tie, weight=weight)
-    start = np.datetime64("2024-02-01")
-    times = [
-        (day, 30),
-        (day.astype(float), 30.0),
-        (start + day, 30),
-        (start + day, datetime.timedelta(days=30)),
-        ((start + day).astype("datetime64[h]"), np.timedelta64(720, "h")),
-        ([str(each) for each in start + day], 30),
-        (pd.Series(start + day), 30),
-        (pl.Series(start + day), 30),
-        ((start + day).tolist(), 30),
-        (pd.Series(start + day).dt.tz_localize("UTC"), 30),
-        (pl.Series(start + day).cast(pl.Datetime("us", "UTC")), 30),
-    ]
-    for time, half_life in times:
-        model = BradleyTerry(half_life=half_life).fit(
-            votes.winner, votes.loser, tie=votes.tie, weight=votes.weight, time=time
-        )
-        np.testing.assert_allclose(model.scores_, wanted.scores_, atol=1e-8)
-    undecayed = BradleyTerry(covariance=None).fit(**arguments(votes))
-    order = np.argsort(model.ranking_["item"]), np.argsort(undecayed.ranking_["item"])
-    np.testing.assert_array_equal(model.ranking_["n"][order[0]], undecayed.ranking_["n"][order[1]])
-
-
 def test_covariates_may_be_arrays_frames_and_dicts():
     votes = make_votes(13, covariates=2)
     given = arguments(votes)
@@ -190,22 +160,6 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
         ({}, {"groups": [1, 2]}, "groups has 2 entries for 4 rows"),
         ({}, {"groups": [1, None, 1, 2]}, "groups is missing in row 1"),
         ({}, {"groups": [1, 1, 1, 1]}, "at least two groups"),
-        ({}, {"time": [1, 2, 3, 4]}, "half_life and time need one another"),
-        ({"half_life": 3}, {}, "half_life and time need one another"),
-        ({"half_life": 0}, {"time": [1, 2, 3, 4]}, "half_life must be greater than 0"),
-        ({"half_life": 3}, {"time": ["2020-01-01", "x", "", ""]}, "numbers or ISO dates"),
-        (
-            {"half_life": 3},
-            {"time": np.array(["2020-01-01", "NaT", "NaT", "NaT"], "M8[D]")},
-            "time is missing in row 1",
-        ),
-        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "row 1 holds nan"),
-        ({"half_life": 3}, {"time": np.full((4, 2), "2024")}, "time must have one dimension"),
-        (
-            {"half_life": datetime.timedelta(3)},
-            {"time": [1, 2, 3, 4]},
-            "give a number, in units of time",
-        ),
         ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "'x0' contains infinity"),
         ({}, {"covariates": [1.0, 2.0]}, "'x0' has 2 entries for 4 rows"),
         ({}, {"covariates": {"home": [1.0, 2.0]}}, "covariate 'home' has 2 entries"),

@@ -17,7 +17,6 @@ def test_the_default_follows_from_groups_and_ties():
         ({}, given, "hessian"),
         ({}, halves, "robust"),
         ({"ties": "davidson"}, halves, "hessian"),
-        ({"half_life": 5.0}, given | {"time": np.arange(80)}, "robust"),
         ({}, given | {"groups": group}, "clusters"),
     ):
         found = BradleyTerry(**params).fit(**fit)

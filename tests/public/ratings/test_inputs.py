@@ -1,8 +1,6 @@
-"""BradleyTerry takes names, times and covariates of many kinds, and refuses those that mislead."""
+"""BradleyTerry takes names and covariates of many kinds, and refuses those that mislead."""
 
 from __future__ import annotations
-
-import datetime
 
 import numpy as np
 import pandas as pd
@@ -13,8 +11,6 @@ import pytest
 from pairrank import BradleyTerry, Pairs
 from pairrank.exceptions import PairrankError
 from ratings_definition import TIES, arguments, make_votes
-
-DAYS = [datetime.datetime(2020, 1, 1) + datetime.timedelta(day) for day in range(80)]
 
 
 @pytest.mark.parametrize(
@@ -44,38 +40,17 @@ def test_a_column_of_lists_is_refused(column):
         BradleyTerry().fit(column, ["a", "b"])
 
 
-def test_numbers_as_text_are_times():
-    votes = make_votes(3)
-    ages = np.arange(80)
-    given = arguments(votes)
-    number = BradleyTerry(half_life=7).fit(**given, time=ages)
-    text = BradleyTerry(half_life=7).fit(**given, time=ages.astype(str))
-    np.testing.assert_array_equal(text.scores_, number.scores_)
-
-
-def test_numbers_among_dates_are_refused():
-    texts = [day.isoformat() for day in DAYS]
-    texts[5] = "5"
-    with pytest.raises(PairrankError, match="numbers only or dates only, but row 5 holds '5'"):
-        BradleyTerry(half_life=7).fit(**arguments(make_votes(3)), time=texts)
-
-
-def test_a_half_life_of_months_is_refused():
-    with pytest.raises(PairrankError, match="a duration in days"):
-        BradleyTerry(half_life=np.timedelta64(2, "M")).fit(["a"], ["b"], time=DAYS[:1])
-
-
 @pytest.mark.parametrize("kind", TIES)
 @pytest.mark.parametrize("covariance", ["hessian", "robust", "clusters", "dyadic"])
 def test_a_whole_weight_stands_for_independent_comparisons(kind, covariance):
     votes = make_votes(6)
     count = np.random.default_rng(0).integers(1, 4, 80)
-    names = votes.winner, votes.loser, votes.tie, np.arange(80) % 9, np.arange(80.0)
+    names = votes.winner, votes.loser, votes.tie, np.arange(80) % 9
     repeated = [np.repeat(part, count) for part in names]
     found = []
-    for (winner, loser, tie, groups, time), weight in ((names, count), (repeated, None)):
-        model = BradleyTerry(ties=kind, covariance=covariance, half_life=30)
-        found.append(model.fit(winner, loser, tie=tie, weight=weight, groups=groups, time=time))
+    for (winner, loser, tie, groups), weight in ((names, count), (repeated, None)):
+        model = BradleyTerry(ties=kind, covariance=covariance)
+        found.append(model.fit(winner, loser, tie=tie, weight=weight, groups=groups))
     np.testing.assert_allclose(found[0].scores_, found[1].scores_, atol=1e-9)
     np.testing.assert_allclose(found[0].covariance_, found[1].covariance_, rtol=1e-7, atol=1e-10)
     assert found[0].ranking_["n"].dtype == np.int64
