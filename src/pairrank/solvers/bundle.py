@@ -299,7 +299,6 @@ def _unsigned_minimum(
     return wanted if np.isfinite(wanted).all() else None
 
 
-_FIRST = 16
 _MOST_BYTES = 1 << 28
 _FEWEST = 16
 _PATIENCE = 30
@@ -332,7 +331,7 @@ class CuttingPlanes:
         within = max(_FEWEST, _MOST_BYTES // (8 * max(1, n_features)))
         self.penalty, self.max_planes = penalty, min(max_planes, within)
         self.n_planes = 0
-        self._slopes = np.empty((min(_FIRST, self.max_planes), n_features))
+        self._slopes = np.empty((self.max_planes, n_features))
         self._offsets, self._score_norms = np.empty((2, self.max_planes))
         self._products = np.empty((self.max_planes, self.max_planes))
         self._weights = np.zeros(self.max_planes)
@@ -342,7 +341,12 @@ class CuttingPlanes:
         """Add the plane slope'w + offset; the error of its slope grows with `score_norm`."""
         if self.n_planes == self.max_planes:
             self._merge()
-        self._append(slope, offset, score_norm)
+        n = self.n_planes
+        self._slopes[n], self._offsets[n], self._score_norms[n] = slope, offset, score_norm
+        self._weights[n], self._idle[n] = float(n == 0), 0
+        self._products[n, : n + 1] = self._slopes[: n + 1] @ slope
+        self._products[: n + 1, n] = self._products[n, : n + 1]
+        self.n_planes = n + 1
 
     def minimum(self, accuracy: float) -> ModelMinimum:
         """Return the model's minimum to an accuracy of its value; then drop idle planes."""
@@ -369,20 +373,8 @@ class CuttingPlanes:
         heaviest = np.argsort(-self._weights[:n], kind="stable")[: n // 2]
         self._keep(np.sort(heaviest))
         self._weights[: self.n_planes] = 0.0
-        self._append(slope, offset, score_norm)
+        self.add(slope, offset, score_norm)
         self._weights[self.n_planes - 1] = 1.0
-
-    def _append(self, slope: FloatArray, offset: float, score_norm: float) -> None:
-        n = self.n_planes
-        if n == self._slopes.shape[0]:
-            wider = np.empty((min(2 * n, self.max_planes), slope.size))
-            wider[:n] = self._slopes
-            self._slopes = wider
-        self._slopes[n], self._offsets[n], self._score_norms[n] = slope, offset, score_norm
-        self._weights[n], self._idle[n] = float(n == 0), 0
-        self._products[n, : n + 1] = self._slopes[: n + 1] @ slope
-        self._products[: n + 1, n] = self._products[n, : n + 1]
-        self.n_planes = n + 1
 
     def _keep(self, kept: NDArray[np.intp]) -> None:
         if kept.size == self.n_planes:
