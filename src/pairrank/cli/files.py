@@ -14,7 +14,6 @@ from pairrank.cli._errors import UsageError, named
 from pairrank.cli._output import Progress, print_facts, print_json, print_table
 from pairrank.cli._rows import (
     Wanted,
-    check_files,
     check_output,
     count_preferences,
     facts_of,
@@ -127,7 +126,6 @@ def convert(
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
         return
     format_of(target, to)
-    check_files(source, columns["query_sizes"])
     given = arguments_of(source, columns)
     if given.pop("time") or given.pop("event"):
         raise UsageError("--time and --event name columns in train: leave them out.")
