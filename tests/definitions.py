@@ -114,16 +114,15 @@ def exponential() -> tuple[Callable, Callable, Callable]:
 
 def modified_huber() -> tuple[Callable, Callable, Callable]:
     """Return cost, slope and curvature of max(0, 1 - d)^2 down to d = -1 and -4 d below."""
-    cost, slope, curvature = hinge(1.0, True)
-    return (
-        lambda d: cost(d) if d >= -1.0 else -4.0 * d,
-        lambda d: slope(d) if d >= -1.0 else -4.0,
-        lambda d: curvature(d) if d >= -1.0 else 0.0,
-    )
+    cost, slope, curvature = huberised_hinge(2.0)
+    return lambda d: 4.0 * cost(d), lambda d: 4.0 * slope(d), lambda d: 4.0 * curvature(d)
 
 
 def huberised_hinge(width: float) -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and curvature of a hinge whose kink is a parabola of this width."""
+    """Return cost, slope and curvature of a hinge whose kink is a parabola of this width.
+
+    The rounded excess 1 - d says on which side of a kink a margin lies.
+    """
     cost, slope, curvature = hinge(1.0, True)
     return (
         lambda d: cost(d) / (2.0 * width) if 1.0 - d <= width else 1.0 - d - width / 2.0,

@@ -10,7 +10,7 @@ import pytest
 from pairrank.losses import Hinge, HuberisedHinge, ModifiedHuber, SquaredHinge
 from pairrank.pair_sums import bind
 from pairrank.pair_sums import sorted as sorted_sums
-from pairrank.preferences import Levels
+from pairrank.preferences import Levels, Pairs
 
 pytestmark = pytest.mark.numeric
 
@@ -81,6 +81,14 @@ def test_scores_many_margins_apart_cost_no_digits(loss, plan, monkeypatch):
     found = bind(loss, levels).at(scores)
     assert found.value == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(found.gradient, gradient, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [ModifiedHuber(), HuberisedHinge(2.0)], ids=str)
+def test_sums_agree_on_the_side_of_a_rounded_kink(loss):
+    """The margin is below -1, but 1 less the margin rounds to 2."""
+    scores, inside = np.array([0.0, np.nextafter(1.0, 2.0)]), loss.phi(np.array(0.0), order=2)
+    for pairs in (Levels.build(np.array([1.0, 0.0])), Pairs([0], [1]).bound(2)):
+        np.testing.assert_array_equal(bind(loss, pairs).at(scores).curvature().diagonal(), inside)
 
 
 def test_many_pairs_are_counted_exactly():

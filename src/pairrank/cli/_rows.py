@@ -210,7 +210,11 @@ def check_inputs(*sources: str | None) -> None:
 
 
 def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
-    """Refuse an output that cannot be written or is also an input, before any work."""
+    """Refuse an output that cannot be written or is also an input, before any work.
+
+    Inputs are checked by `check_inputs`.
+    """
+    check_inputs(*inputs)
     if path == "-":
         if as_json:
             raise UsageError("standard output takes the results or --json: name a file with -o.")

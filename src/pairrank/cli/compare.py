@@ -13,7 +13,7 @@ from pairrank.cli._models import wrong_usage
 from pairrank.cli._options import graph_of, option
 from pairrank.cli._output import Progress, print_json, print_lines, print_table
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._rows import check_inputs, check_output, load_rows
+from pairrank.cli._rows import check_output, load_rows
 from pairrank.cli.evaluate import check_asked, check_table
 
 
@@ -77,7 +77,6 @@ def compare(
 
     asked, files = list(metric or ()), list(output or ())
     check_asked(asked, None, graph, columns)
-    check_inputs(data)
     with wrong_usage(("models", "baseline", "inner_cv")):
         models_named(models, baseline)
         check_inner_folds(inner_folds)

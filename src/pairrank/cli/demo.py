@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -11,19 +11,12 @@ from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
 from pairrank.cli._output import Progress, print_json, print_table
+from pairrank.io import Rows
 
 COLUMNS = ["model", "learns from", "accuracy", "seconds"]
 """Accuracy is the share of held-out pairs in the right order."""
 
 _EFFECTS = np.array([1.0, 0.3, 0.3, -0.2, 0.1])
-
-
-class Rows(NamedTuple):
-    """Rows with labels; `qid` is None if all rows are compared."""
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    qid: NDArray[np.int64] | None = None
 
 
 def demo(
@@ -89,7 +82,8 @@ def result_of(model: Any, train: Rows, test: Rows) -> list[Any]:
         start = time.perf_counter()
         model.fit(train.X, train.y, **qid)
         seconds = time.perf_counter() - start
+    labels: Any = test.y
     scores = test.X @ np.ravel(model.coef_)
-    source = f"{model.n_pairs_:,} pairs" if pairwise else f"{len(train.y):,} rows"
-    accuracy = pairwise_accuracy(test.y, scores, qid=test.qid)
+    source = f"{model.n_pairs_:,} pairs" if pairwise else f"{train.X.shape[0]:,} rows"
+    accuracy = pairwise_accuracy(labels, scores, qid=test.qid)
     return [type(model).__name__, source, round(accuracy, 3), round(seconds, 3)]

@@ -8,7 +8,7 @@ from pairrank._validation import names_matched
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
 from pairrank.cli._judges import Ranker
-from pairrank.cli._rows import check_inputs, check_output, load_rows, names_in
+from pairrank.cli._rows import check_output, load_rows, names_in
 from pairrank.export.formats import FORMATS, format_named
 from pairrank.io.rows import numbered_names
 
@@ -62,7 +62,6 @@ def export(
     from pairrank.export import export as write
 
     names = None if feature_names is None else names_in(feature_names, "--feature-names")
-    check_inputs(model, check)
     check_output(output, model, check)
     ranker = Ranker(model)
     given = None

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._judges import Ranker, rows_of
-from pairrank.cli._rows import check_inputs, check_output, count_preferences
+from pairrank.cli._rows import check_output, count_preferences
 from pairrank.cli.evaluate import check_asked
 
 
@@ -39,7 +39,6 @@ def report(
 
     asked = list(metric or ())
     check_asked(asked, pairs, graph, columns)
-    check_inputs(model, data, pairs, against)
     check_output(output, model, data, pairs, against)
     if against is not None and model == against:
         raise UsageError("--against names the same model: name another one.")

@@ -8,7 +8,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._judges import Ranker
-from pairrank.cli._rows import check_inputs, check_output, is_streamed, load_rows
+from pairrank.cli._rows import check_output, is_streamed, load_rows
 from pairrank.exceptions import PairrankError
 from pairrank.io import to_run, write_run
 from pairrank.io._streams import atomic_write
@@ -39,7 +39,6 @@ def predict(
     """  # fmt: skip
     if run is not None and len(run.split()) != 1:
         raise UsageError("--run takes a name without blanks.")
-    check_inputs(model, data)
     check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}

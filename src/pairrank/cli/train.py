@@ -26,7 +26,6 @@ from pairrank.cli._output import Progress, report
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._rows import (
     Wanted,
-    check_inputs,
     check_output,
     count_preferences,
     facts_of,
@@ -89,7 +88,6 @@ def train(
     check_options(model, params, pairs, columns)
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     inputs = (data, pairs, valid, valid_pairs)
-    check_inputs(*inputs)
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
     start, progress = time.perf_counter(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}

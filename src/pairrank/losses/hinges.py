@@ -105,13 +105,7 @@ class HuberisedHinge(MarginLoss):
         return PiecewisePolynomial(((1.0, 2, half), (1.0 - self.width, 2, -half)))
 
     def _at(self, d: FloatArray, order: int) -> FloatArray:
-        over = np.maximum(1.0 - d, 0.0)
-        near = np.minimum(over, self.width) / self.width
-        if order == 0:
-            return near * (over - 0.5 * self.width * near)
-        if order == 1:
-            return -near
-        return np.where((over > 0.0) & (over <= self.width), 1.0 / self.width, 0.0)
+        return 0.5 / self.width * _square_then_line(d, self.width, order)
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,18 @@ class ModifiedHuber(MarginLoss):
     smooth = True
 
     def _at(self, d: FloatArray, order: int) -> FloatArray:
-        over = np.clip(1.0 - d, 0.0, 2.0)
-        if order == 0:
-            return np.where(d < -1.0, -4.0 * d, over * over)
-        return -2.0 * over if order == 1 else np.where((over > 0.0) & (d >= -1.0), 2.0, 0.0)
+        return _square_then_line(d, 2.0, order)
+
+
+def _square_then_line(d: FloatArray, width: float, order: int) -> FloatArray:
+    """Return max(0, 1 - d)^2, a line where the excess 1 - d is above `width`, or a derivative.
+
+    As in the compiled sums, the rounded excess says on which side of a kink a margin lies.
+    """
+    over = np.maximum(1.0 - d, 0.0)
+    near = np.minimum(over, width)
+    if order == 0:
+        return near * (2.0 * over - near)
+    if order == 1:
+        return -2.0 * near
+    return np.where((over > 0.0) & (over <= width), 2.0, 0.0)

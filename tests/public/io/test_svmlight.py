@@ -293,8 +293,12 @@ def test_rows_that_svmlight_cannot_hold_are_refused(tmp_path, rows, message):
 
 
 def test_options_are_checked():
-    for options in ({"zero_based": 3}, {"n_features": 0}, {"dtype": int}):
-        with pytest.raises(PairrankError):
+    for options, message in (
+        ({"zero_based": 3}, "zero_based must be True, False or 'auto'"),
+        ({"n_features": 0}, "n_features must be at least 1"),
+        ({"dtype": int}, "dtype must be float64 or float32"),
+    ):
+        with pytest.raises(PairrankError, match=message):
             read("1 1:2\n", **options)
     with pytest.raises(PairrankError, match="binary mode"):
         read_rows(io.StringIO("1 1:2\n"))
