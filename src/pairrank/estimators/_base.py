@@ -21,6 +21,7 @@ from pairrank.estimators._rows import (
     Judge,
     Rows,
     aligned,
+    are_given,
     columns_of,
     metric_judge,
     row_scores,
@@ -240,15 +241,7 @@ class BaseRanker(Described, BaseEstimator):
                 "X_val is RowBlocks, but X is not: give both as RowBlocks, or X_val and y_val in "
                 "memory"
             )
-        given = {"X": X, "y": y, **layout}
-        there = [name for name, value in given.items() if value is not None]
-        for needed in ("X", "y"):
-            if there and needed not in there:
-                raise PairrankError(
-                    f"{there[0]}_val is given without {needed}_val: validation rows need both "
-                    "X_val and y_val"
-                )
-        if not there:
+        if not are_given(X, y, layout):
             return None
         rows = self._check_rows(X, y, layout, reset=False)
         n_held = len(columns_of(rows.y))

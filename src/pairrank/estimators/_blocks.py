@@ -17,7 +17,7 @@ from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
-from pairrank.estimators._rows import Rows, Watch, row_scores
+from pairrank.estimators._rows import Rows, Watch, are_given, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -94,10 +94,8 @@ def held_passes(given: Mapping[str, Any], beside: LocalPasses | None = None) -> 
     if isinstance(X, RowBlocks):
         refuse_given(**{f"{name}_val": part for name, part in rest.items()})
         return X._raw()._passes(beside)
-    if X is None and all(part is None for part in rest.values()):
+    if not are_given(X, rest["y"], rest):
         return None
-    if X is None or rest["y"] is None:
-        raise PairrankError("validation rows need both X_val and y_val")
     return RowBlocks.from_arrays(X, **rest)._passes(beside)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +64,19 @@ class Rows(NamedTuple):
 def aligned(given: dict[str, Any], suffix: str = "") -> dict[str, Any]:
     """Return the `ALIGNED` arguments among a function's `locals()`, named without the suffix."""
     return {name: given[name + suffix] for name in ALIGNED}
+
+
+def are_given(X: Any, y: Any, layout: Mapping[str, Any]) -> bool:
+    """Whether validation rows are given; raise a PairrankError where X_val or y_val is missing."""
+    given = {"X": X, "y": y, **layout}
+    there = [name for name, value in given.items() if value is not None]
+    for needed in ("X", "y"):
+        if there and needed not in there:
+            raise PairrankError(
+                f"{there[0]}_val is given without {needed}_val: validation rows need both X_val "
+                "and y_val"
+            )
+    return bool(there)
 
 
 def preferences_of(rows: Rows, graph: Any, reduction: str) -> Preferences:
