@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from pairrank import Pairs
 from pairrank.losses import Hinge, Square, SquaredHinge, Tube
-from pairrank.objective import (
-    BandedModel,
-    PairObjective,
-    Problem,
-)
+from pairrank.objective import BandedModel, PairObjective, Problem, SampledModel, sampled
 from pairrank.objective.normal_equations import dense
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
@@ -97,3 +95,37 @@ def test_bands_are_refined_until_every_level_counts(monkeypatch):
     assert errors[0] > errors[1] > errors[2] > 0
     np.testing.assert_array_equal(objective.at(w).hessian().matvec(v), exact)
     assert not objective.refine()
+
+
+def test_a_sample_is_refined_until_every_pair_counts():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(800, 4)), rng.integers(0, 3, 800).astype(float)
+    problem = Problem(X, Levels.build(y).reduced("rows"), SquaredHinge(), factor=2.0)
+    w, v = 0.1 * rng.normal(size=(2, 4))
+    exact = PairObjective(problem).at(w).hessian().matvec(v)
+    larger = functools.partial(sampled, problem, generator=rng)
+    objective = PairObjective(
+        problem, SampledModel(problem, larger(50), is_whole=False, larger=larger)
+    )
+    errors = []
+    for _ in range(2):
+        point = objective.at(w)
+        modelled = point.hessian().matvec(v)
+        np.testing.assert_allclose(point.preconditioner().matvec(modelled), v)
+        errors.append(np.linalg.norm(modelled - exact) / np.linalg.norm(exact))
+        assert objective.refine()
+    assert 0.5 > errors[0] > errors[1] > 0
+    np.testing.assert_array_equal(objective.at(w).hessian().matvec(v), exact)
+    assert not objective.refine()
+
+
+@pytest.mark.parametrize("by_matrix", [True, False])
+def test_the_hessian_of_a_sample_of_all_rows_is_exact(by_matrix):
+    rng = np.random.default_rng(1)
+    levels = Levels.build(rng.integers(0, 3, 60).astype(float)).reduced("rows")
+    problem = Problem(rng.normal(size=(60, 4)), levels, SquaredHinge(), factor=2.0)
+    w, v = 0.1 * rng.normal(size=(2, 4))
+    exact = PairObjective(problem).at(w).hessian().matvec(v)
+    model = SampledModel(problem, problem, is_whole=True, by_matrix=by_matrix)
+    np.testing.assert_allclose(model.hessian(w, np.empty(0)).matvec(v), exact, rtol=1e-10)
+    assert not model.refine()

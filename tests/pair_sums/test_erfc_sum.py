@@ -101,7 +101,7 @@ def test_the_proof_of_the_rule_holds_for_its_numbers(eps):
     rule = series_rule(eps)
     span = rule.cutoff - 2.0 * rule.half_length
     h, p = 0.5 * rule.step, rule.n_terms
-    furthest = rule.merged_cutoff + 2.0 * rule.half_length
+    furthest = rule.cutoff + rule.half_length
     assert math.erfc(span) <= eps * (1 + 1e-9)
     assert math.erfc(math.pi / (2.0 * h) - furthest) <= 0.5 * eps
     assert math.erfc(2.0 * p * h) / (2.0 * math.sqrt(math.pi) * p * h) <= eps / (8.0 * p) * 1.0001

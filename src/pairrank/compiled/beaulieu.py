@@ -95,15 +95,6 @@ def _sum_and_turn(cosine, sine, cosine2, sine2):
     return a, b
 
 
-@compiled_reassociating
-def _add_and_turn(a, b, cosine, sine, cosine2, sine2, result):
-    """Subtract one term of a series at each target, and turn all to the next odd n."""
-    for j in range(len(result)):
-        k, s = cosine[j], sine[j]
-        result[j] -= a * s - b * k
-        cosine[j], sine[j] = _turned(k, s, cosine2[j], sine2[j])
-
-
 @compiled
 def series_of_clusters(sources, weights, order, start, centre, step, damping, a, b, total_after):
     """Write A_n and B_n (Eq. 10) of every cluster, and the weight from each cluster on.
@@ -170,44 +161,3 @@ def series_at_targets(targets, centre, a, b, total_after, step, cutoff, out):
                 series += a[k, n] * sine - b[k, n] * cosine
                 cosine, sine = _turned(cosine, sine, cosine2, sine2)
         out[j] = total_after[first] + total_after[last] - series
-
-
-@compiled
-def merged_series_at_targets(
-    targets, order, start, middle, centre, a, b, total_after, step, cutoff, out
-):
-    """Write E(y) of each target from one series per interval of targets: p terms per target.
-
-    order (M,) int32, start (T + 1,), middle (T,): the targets by interval, as sources by cluster.
-    The series of the clusters that an interval needs are turned to its middle and added.
-    """
-    p = a.shape[1]
-    cosine, sine = np.empty(BLOCK), np.empty(BLOCK)
-    cosine2, sine2 = np.empty(BLOCK), np.empty(BLOCK)
-    result = np.empty(BLOCK)
-    turned_a, turned_b = np.empty(p), np.empty(p)
-    for t in range(len(middle)):
-        first, last = influential(middle[t], centre, cutoff)
-        turned_a[:] = 0.0
-        turned_b[:] = 0.0
-        for k in range(first, last):
-            x = step * (middle[t] - centre[k])
-            s, c = math.sin(x), math.cos(x)
-            c2, s2 = 1.0 - 2.0 * s * s, 2.0 * s * c
-            for n in range(p):
-                turned_a[n] += a[k, n] * c + b[k, n] * s
-                turned_b[n] += b[k, n] * c - a[k, n] * s
-                c, s = _turned(c, s, c2, s2)
-        constant = total_after[first] + total_after[last]
-        for low in range(start[t], start[t + 1], BLOCK):
-            rows = order[low : min(low + BLOCK, start[t + 1])]
-            m = len(rows)
-            _first_turns(targets, rows, middle[t], step, cosine, sine, cosine2, sine2)
-            result[:m] = constant
-            for n in range(p):
-                _add_and_turn(
-                    turned_a[n], turned_b[n], cosine[:m], sine[:m], cosine2[:m], sine2[:m],
-                    result[:m],
-                )  # fmt: skip
-            for j in range(m):
-                out[rows[j]] = result[j]

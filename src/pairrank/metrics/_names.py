@@ -196,7 +196,7 @@ def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:
     for setting in settings.split(","):
         option, equals, text = setting.partition("=")
         if option not in metric.named_options or not (equals and text):
-            listed = ", ".join(f"{each}=..." for each in metric.named_options)
+            listed = ", ".join(f"{each}=..." for each in metric.named_options) or "none"
             raise PairrankError(
                 f"metric {name!r}: {setting!r} is not one of its options; it takes {listed}"
             )

@@ -27,7 +27,6 @@ from pairrank.metrics.groups import accuracy_of_groups
 from pairrank.metrics.lists import check_relevant_from, is_relevant
 from pairrank.pair_sums import bind
 from pairrank.preferences import Graph, Levels, Pairs
-from pairrank.preferences._codes import totals_around
 from pairrank.preferences.roles import OF_TIES, Roles
 
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
@@ -271,28 +270,20 @@ def kendall_tau(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
-    variant: Literal["b", "a"] = "b",
     per_query: bool = False,
     **rows: Unpack[RowArguments],
 ) -> Any:
-    """Return Kendall's tau between labels and scores, averaged over the queries.
+    """Return Kendall's tau-b between labels and scores, averaged over the queries.
 
     C pairs of rows have the same order by labels and by scores, D pairs the opposite order, N_y
-    pairs differ in their labels, N_s in their scores, and N is the number of pairs. Then tau-b is
-    (C - D)/sqrt(N_y N_s), and tau-a is (C - D)/N. A pair counts by the product of its rows'
-    weights, in every number.
-
-    Parameters
-    ----------
-    variant : {"b", "a"}
-        tau-b, which corrects for ties and is scipy's default, or tau-a.
+    pairs differ in their labels, N_s in their scores. Then tau-b, scipy's default, is
+    (C - D)/sqrt(N_y N_s). A pair counts by the product of its rows' weights, in every number.
 
     Returns
     -------
     float or dict
-        The mean over queries, in [-1, 1]. Queries of one row or of one label are left out. A query
-        with equal scores only counts as 0 in tau-a and is left out of tau-b, where it is 0/0. NaN,
-        with a NoPairsWarning, where no query is left.
+        The mean over queries, in [-1, 1]. Queries of one label or of equal scores only, where it is
+        0/0, are left out. NaN, with a NoPairsWarning, where no query is left.
 
     References
     ----------
@@ -303,19 +294,12 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4, 5], [10, 30, 20, 50, 40])
     0.6
     """
-    check_choice(variant, "variant", ("b", "a"))
     judged = check_rows(y_true, scores, rows, no_roles=OF_TIES)
     levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
     counts = levels.concordance(judged.scores)
     excess, by_label = counts[:, 0] - counts[:, 2], counts.sum(axis=1)
-    if variant == "b":
-        by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.weight)
-        below = by_label * np.sqrt(ratios(by_score.query_pair_weight, by_label))
-    else:
-        weight = np.ones(levels.row_of.size) if levels.weight is None else levels.weight
-        lighter, _ = totals_around(weight, levels.query_start)
-        query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_start))
-        below = np.bincount(query, weight * lighter, levels.n_queries)
+    by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.weight)
+    below = by_label * np.sqrt(ratios(by_score.query_pair_weight, by_label))
     taus = np.where(by_label > 0, ratios(excess, below), np.nan).clip(-1.0, 1.0)
     return mean_over_queries(
         judged.queries[0], taus, per_query=per_query,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PAIRS_AT_ONCE = 1 << 22
 _FEW_PAIRS = 1500
-METHODS = ("auto", "boxes", "beaulieu", "beaulieu-merged", "direct")
+METHODS = ("auto", "boxes", "beaulieu", "direct")
 _FAR = 1e150
 """Beyond, boxes are replaced by series."""
 _MOST_WEIGHT = 0.1 * np.finfo(np.float64).max
@@ -59,8 +59,6 @@ def fast_erfc_sum(
         - "auto": "direct" up to 1,500 pairs, where it is faster, else "boxes";
         - "boxes": the box sum, `pairrank.pair_sums.box_sum.box_sum`, the fastest in linear time;
         - "beaulieu": the series, clusters and parameters of the paper, Section 5, Eqs. 5 to 11;
-        - "beaulieu-merged": the same with the clusters merged into one series per interval of
-          targets;
         - "direct": every pair.
 
     Returns
@@ -80,18 +78,17 @@ def fast_erfc_sum(
 
     Notes
     -----
-    Costs for N sources and M targets: "boxes" O(N + M);
-    "beaulieu" O(p N + p l M), with p = 15 terms at eps 1e-6 and 33 at 1e-13, and at most l = 13
-    clusters (the paper has (p l + m) M; here the m clusters above a target are one number);
-    "beaulieu-merged" O(p (N + M)); "direct" O(N M). See
-    `benchmarks/erfc_sum.py` for times.
+    Costs for N sources and M targets: "boxes" O(N + M); "beaulieu" O(p N + p l M), with p = 15
+    terms at eps 1e-6 and 33 at 1e-13, and at most l = 13 clusters (the paper has (p l + m) M; here
+    the m clusters above a target are one number); "direct" O(N M). See `benchmarks/erfc_sum.py` for
+    times.
 
     Rounding adds about 1e-14 Q_abs to the error eps Q_abs. The smallest eps is 1e-13 by boxes and
     1e-16 by series. The error of "direct" is 1e-15 Q_abs. The bounds and their proofs are in
     `pairrank.pair_sums.papers.beaulieu.SeriesRule` and `pairrank.pair_sums.profiles.error_bound`.
     Differences y - z are formed between near points only: an offset of all points costs no digits
     beyond those that the points themselves have lost, and points 1e300 apart cost no more memory
-    than others. Where a point lies beyond 1e150, "boxes" uses merged series with the same bound.
+    than others. Where a point lies beyond 1e150, "boxes" uses the series, with the same bound.
 
     Examples
     --------
@@ -125,8 +122,7 @@ def fast_erfc_sum(
         from pairrank.pair_sums.profiles import ERFC
 
         return box_sum(ERFC, z, y, q if q.size else None, eps=eps)
-    series = SeriesSum(z, q, float(eps))
-    return series.at(y) if method == "beaulieu" else series.merged_at(y)
+    return SeriesSum(z, q, float(eps)).at(y)
 
 
 def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray) -> FloatArray:

@@ -32,6 +32,7 @@ RANKERS = [
     RankSVM(10.0),
     RankSVM(10.0, solver="tron"),
     RankSVM(10.0, loss="hinge"),
+    RankSVM(10.0, solver="sgd"),
     SVRank(1e4, n=2),
     SVRank(1e4),
 ]

@@ -85,38 +85,12 @@ def test_a_seed_gives_the_same_bits(rows, ranker):
         assert fits[0].tobytes() == fits[1].tobytes() != fits[2].tobytes()
 
 
-def test_the_history_falls_and_a_callback_stops(rows):
-    X, y, _ = rows
-    seen = []
-
-    def callback(step):
-        seen.append(step.coef)
-        return step.n_iter == 5
-
-    ranker = RankNCG(solver="sgd", tol=1e-12).fit(X, y, callback=callback)
-    values = [step.value for step in ranker.history_]
-    assert values == sorted(values, reverse=True)
-    assert [step.n_iter for step in ranker.history_] == list(range(6))
-    assert ranker.status_ == "stopped"
-    np.testing.assert_array_equal(ranker.coef_, seen[-1])
-
-
 def test_a_warm_start_at_the_optimum_stays_there(rows):
     X, y, _ = rows
     ranker = RankNCG(tol=1e-8, warm_start=True).fit(X, y)
     best = ranker.objective_
     ranker.set_params(solver="sgd", tol=1e-3).fit(X, y)
     assert ranker.objective_ <= best * (1 + 1e-9)
-
-
-def test_validation_rows_choose_an_iterate(rows):
-    X, y, qid = rows
-    ranker = RankSVM(solver="sgd", patience=3, tol=1e-9)
-    ranker.fit(X[:400], y[:400], qid=qid[:400], X_val=X[400:], y_val=y[400:], qid_val=qid[400:])
-    assert ranker.status_ == "validated"
-    assert ranker.validation_scores_[ranker.best_iteration_] == ranker.validation_scores_.max()
-    score = ranker.score(X[400:], y[400:], qid=qid[400:])
-    assert score == pytest.approx(ranker.validation_scores_.max())
 
 
 def test_averaging_and_the_first_length_change_the_weights(rows):

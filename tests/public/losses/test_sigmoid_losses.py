@@ -53,14 +53,6 @@ def test_probit_is_the_normal_distribution_from_end_to_end():
     assert loss.phi(np.zeros(1))[0] == pytest.approx(1.0 / (A * math.sqrt(2.0 * math.pi)))
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Probit()])
-@pytest.mark.parametrize("order", [0, 1])
-def test_derivatives_are_the_differences(loss, order):
-    d, step = np.linspace(-12.0, 12.0, 97), 1e-5
-    slope = (loss.phi(d + step, order=order) - loss.phi(d - step, order=order)) / (2.0 * step)
-    np.testing.assert_allclose(loss.phi(d, order=order + 1), slope, rtol=1e-6, atol=1e-9)
-
-
 @pytest.mark.parametrize(("loss", "definition"), [(Logistic(), logistic), (Probit(), probit)])
 def test_the_definitions_say_the_same(loss, definition):
     for order, function in enumerate(definition()):

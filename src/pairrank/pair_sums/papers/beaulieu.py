@@ -1,4 +1,4 @@
-"""Raykar's fast sum of erfc by Beaulieu's series: parameters from eps, clusters, two evaluations.
+"""Raykar's fast sum of erfc by Beaulieu's series: parameters from eps, clusters, evaluation.
 
 The series (Eq. 5) is erfc's Fourier series on |s| < pi/(2h): erfc(s) ~ 1 - 4/pi sum over odd n of
 exp(-n^2 h^2)/n sin(2 n h s). Sines of y - z separate into those of y - c and z - c (Eq. 8), so a
@@ -46,9 +46,7 @@ class SeriesRule:
 
     So the guarantee holds, with room to spare: pi/(2h) = r + e' would do in 2 (a third fewer
     terms), r_y = e + r_x in 1, and p could fall by what 3 leaves. We keep the paper's choice and
-    use the room twice: clusters of points at large offsets need not be r_x to the last digit, and
-    targets may share one series per interval of length 2 r_x, its middle no further than
-    r_y + r_x/8 from the centres (then |y - z| <= r + 9/8 r_x, and still pi/(2h) - |y - z| > e').
+    use the room: clusters of points at large offsets need not be r_x to the last digit.
     """
 
     half_length: float
@@ -61,11 +59,6 @@ class SeriesRule:
     """p = ceil(erfcinv(sqrt(pi) h eps / 4) / (2h)), the odd n = 1 .. 2p - 1."""
     scale: float
     """The sum is of erfc(scale (y - z)): lengths are divided by it, the step multiplied."""
-
-    @property
-    def merged_cutoff(self) -> float:
-        """The cutoff from the middle of targets that share a series."""
-        return self.cutoff + self.half_length / 8.0
 
     @property
     def damping(self) -> FloatArray:
@@ -170,20 +163,6 @@ class SeriesSum:
         )  # fmt: skip
         return out
 
-    def merged_at(self, targets: FloatArray) -> FloatArray:
-        """Return E at each target, O(p) each, from one merged series per interval of targets."""
-        from pairrank.compiled.beaulieu import merged_series_at_targets
-
-        out = np.empty(targets.size)
-        if not targets.size:
-            return out
-        intervals = make_clusters(targets, self.rule.half_length)
-        merged_series_at_targets(
-            targets, intervals.order, intervals.start, intervals.centre, self.centre, self.a,
-            self.b, self.total_after, self.rule.step, self.rule.merged_cutoff, out,
-        )  # fmt: skip
-        return out
-
 
 IntArray = NDArray[np.int64]
 
@@ -195,13 +174,13 @@ class BeaulieuQueries:
     """The part of a probit pair sum whose gradient goes by Beaulieu's series between bands.
 
     A row's gradient is sums of erfc over the rows that it is compared with (E- and E+ of the paper,
-    Section 4), by `SeriesSum.merged_at`: two bands that are compared give one sum to each of their
+    Section 4), by `SeriesSum.at`: two bands that are compared give one sum to each of their
     rows. The value, which the paper does not sum fast, and the derivatives at fixed scores are
     those of `boxed`, at the same eps.
 
     The error of a row's gradient is at most eps times the weight of its pairs: each sum has an
     error of eps per unit of weight (`SeriesRule`), and erfc counts half. Rounding adds 2e-14 of the
-    weight of the row's pairs. Costs O(m) for each band that a band is compared with.
+    weight of the row's pairs. Costs O(p l) for each row and band that it is compared with.
     """
 
     def __init__(
@@ -245,9 +224,9 @@ class BeaulieuQueries:
 
         for low, high in self._pairs_of_bands(groups):
             lower, higher = rows[low], rows[high]
-            as_winner[higher] -= 0.5 * series_of(low, False).merged_at(own[higher])
+            as_winner[higher] -= 0.5 * series_of(low, False).at(own[higher])
             as_loser[lower] += win[higher].sum()
-            as_loser[lower] -= 0.5 * series_of(high, True).merged_at(own[lower])
+            as_loser[lower] -= 0.5 * series_of(high, True).at(own[lower])
         scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[query]
         gradient[levels.row_of[here]] += scale * (win * as_winner + lose * as_loser)
 
