@@ -129,7 +129,7 @@ def _array(text: bytes) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
     if array.dtype.kind not in "biufU":
         raise ValueError(f"an array holds {array.dtype}, neither numbers nor text")
-    if array.dtype.itemsize > max(len(text), _WIDEST):
+    if not 0 <= array.dtype.itemsize <= max(len(text), _WIDEST):  # numpy 1.26 overflows
         raise ValueError(f"an empty array has entries of {array.dtype.itemsize} bytes")
     array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind == "U":
