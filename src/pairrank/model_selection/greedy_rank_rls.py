@@ -156,10 +156,10 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZeroWeightsWarning)
             ranker = RankRLS(self.alpha, solver="direct")
-            coef = ranker.fit(rows.X[:, chosen], rows.y, **rows.layout).coef_
-        self.coef_ = np.zeros((*coef.shape[:-1], self.n_features_in_))
-        self.coef_[..., chosen] = coef
-        self.n_pairs_ = problem.n_pairs
+            ranker.fit(rows.X[:, chosen], rows.y, **rows.layout)
+        self.coef_ = np.zeros((*ranker.coef_.shape[:-1], self.n_features_in_))
+        self.coef_[..., chosen] = ranker.coef_
+        self.n_pairs_ = ranker.n_pairs_
         return self
 
     def save(self, path: str | PathLike[str]) -> None:

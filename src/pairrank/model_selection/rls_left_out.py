@@ -60,7 +60,6 @@ class Spectrum:
         with np.errstate(over="ignore", invalid="ignore"):
             if self.is_dual:
                 kernel = problem.kernel()
-                self.flat = kernel.diagonal() == 0
                 if isinstance(problem, CentredRows):
                     self.shift = problem.lift_means(kernel)
                 self.values, self.vectors = eigen(kernel)
@@ -89,10 +88,7 @@ class Spectrum:
         return (alphas[:, None] if self.is_dual else -1.0) / (self.values + alphas[:, None])
 
     def factors(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, F): whole queries; a long query in pieces where F must be computed.
-
-        Rows of A that are 0 give rows of F that are 0 where F is A U; see `flat` where it is V.
-        """
+        """Yield (equations, F): whole queries; a long query in pieces where F must be computed."""
         if self.is_dual:
             yield slice(0, self.problem.root.size), self.vectors
             return
@@ -103,7 +99,11 @@ class Spectrum:
         """Return F of one query, (its equations, rank)."""
         if self.is_dual:
             return self.vectors[self.problem.equations_of(query)]
-        return np.vstack([block @ self.vectors for _, block in self.problem.blocks(query)])
+        return np.vstack([block @ self.vectors for _, block in self.blocks_of(query)])
+
+    def blocks_of(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A) of one query."""
+        return self.problem.blocks(self.problem.query_start[query : query + 2])
 
     def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
         """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
@@ -113,7 +113,7 @@ class Spectrum:
         """
         if np.diff(self.problem.query_start)[query] > self.values.size:
             gram, target = self._gram.copy(), self._target.copy()
-            for part, block in self.problem.blocks(query):
+            for part, block in self.blocks_of(query):
                 gram -= block.T @ block
                 target -= block.T @ self.problem.b[part]
             if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
@@ -153,11 +153,9 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
                 ) from None
         if found is None:
             weights = spectrum.coefs_without(query, alphas)
-            blocks = [block @ weights for _, block in problem.blocks(query)]
+            blocks = [block @ weights for _, block in spectrum.blocks_of(query)]
             found = np.concatenate(blocks, axis=1)
         result[:, rows] = found
-    if spectrum.is_dual:
-        result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]
     largest = np.maximum.reduceat(np.abs(result), starts[:-1], axis=1)
     largest = np.maximum(largest, 2.0**-_FLOOR_BITS * largest.max(axis=1, keepdims=True))
