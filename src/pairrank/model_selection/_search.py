@@ -44,22 +44,10 @@ class Predicted(BaseEstimator):
         return self.scores
 
 
-def adopt(search: Any, ranker: Any) -> None:
-    """Make a fitted ranker the best one of a search, and its attributes those of the search."""
-    for name in _learnt(getattr(search, "best_estimator_", None)):
-        search.__dict__.pop(name, None)
-    search.best_estimator_ = ranker
-    for name, value in _learnt(ranker).items():
-        setattr(search, name, value)
-
-
 def _learnt(ranker: Any) -> dict[str, Any]:
-    """Return the fitted attributes of a ranker, except those on the columns of X."""
-    return {
-        name: value
-        for name, value in getattr(ranker, "__dict__", {}).items()
-        if name.endswith("_") and not name.endswith("_in_")
-    }
+    """Return the fitted attributes of a ranker, which its search has too."""
+    attributes = {} if ranker is None else vars(ranker)
+    return {name: value for name, value in attributes.items() if name.endswith("_")}
 
 
 @ranker
@@ -127,7 +115,10 @@ best_estimator_ : estimator
         self._learn(ranker, rows)
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
-        adopt(self, ranker)
+        for learnt in _learnt(getattr(self, "best_estimator_", None)):
+            self.__dict__.pop(learnt, None)
+        self.best_estimator_ = ranker
+        self.__dict__.update(_learnt(ranker))
         return self
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -175,8 +175,8 @@ def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer:
     problem = least_squares(train._replace(X=learnt))
     design = Design(judged)
     coefs = Spectrum(problem).coefs(grid)
-    scores = [[design.scores(coef) for coef in at_alpha] for at_alpha in coefs]
-    result = _judged(np.array(scores).transpose(0, 2, 1), test._replace(X=X_test), scorer)
+    scores = [np.column_stack([design.scores(coef) for coef in each.T]) for each in coefs]
+    result = _judged(np.array(scores), test._replace(X=X_test), scorer)
     result[:, ~problem.b.any(axis=0)] = np.nan
     return result
 

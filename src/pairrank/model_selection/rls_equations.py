@@ -54,9 +54,7 @@ class Equations(ABC):
         return slice(*map(int, self.query_start[query : query + 2]))
 
     @abstractmethod
-    def blocks(
-        self, starts: NDArray[np.int64] | None = None
-    ) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A); only a long query is in pieces.
 
         `starts` says where the wanted queries begin, and their end; None: all queries.
@@ -122,9 +120,7 @@ class CentredRows(Equations):
         b = centred(labels.copy(), root, layout.query_start)
         return cls(X, b, root, layout.query_start, layout.row_of, labels)
 
-    def blocks(
-        self, starts: NDArray[np.int64] | None = None
-    ) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
         starts = self.query_start if starts is None else starts
         return centred_blocks(self.X, self.row_of, self.root, starts)
@@ -194,9 +190,7 @@ class Comparisons(Equations):
         b = (root * magnitude[order])[:, None]
         return cls(X, b, root, starts, pairs.i[order], pairs.j[order])
 
-    def blocks(
-        self, starts: NDArray[np.int64] | None = None
-    ) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
         limit = block_rows(self.n_features)
         for part, _ in whole_queries(self.query_start if starts is None else starts, limit):

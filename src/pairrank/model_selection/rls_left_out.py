@@ -70,14 +70,12 @@ class Spectrum:
                 self.moments = self.vectors.T @ self._target
 
     def coefs(self, alphas: FloatArray) -> FloatArray:
-        """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
+        """Return the weights at every alpha, (n_alphas, n_features, n_targets)."""
         weights = _solved(self.values, self.vectors, self.moments, alphas)
-        if self.is_dual:
-            n_alphas, n_equations, n_targets = weights.shape
-            columns = weights.transpose(1, 0, 2).reshape(n_equations, n_alphas * n_targets)
-            spread = self.problem.moments(columns).reshape(-1, n_alphas, n_targets)
-            return np.ascontiguousarray(spread.transpose(1, 2, 0))
-        return np.ascontiguousarray(weights.transpose(0, 2, 1))
+        if not self.is_dual:
+            return weights
+        columns = self.problem.moments(np.hstack(weights))
+        return np.stack(np.hsplit(columns, alphas.size))
 
     def shrinkage(self, alphas: FloatArray) -> FloatArray:
         """Return the diagonal D at every alpha, (n_alphas, rank)."""
@@ -119,8 +117,7 @@ class Spectrum:
             if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
                 values, vectors = eigen(gram)
                 return _solved(values, vectors, vectors.T @ target, alphas)
-        others = Spectrum(self.problem.without(self.problem.query_of == query))
-        return others.coefs(alphas).transpose(0, 2, 1)
+        return Spectrum(self.problem.without(self.problem.query_of == query)).coefs(alphas)
 
 
 def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -277,7 +274,7 @@ def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     for equation in np.flatnonzero(alone).tolist():
         left_out = np.arange(alone.size) == equation
         row = next(problem.without(~left_out).blocks())[1]
-        result[:, equation] = Spectrum(problem.without(left_out)).coefs(alphas)[:, 0] @ row[0]
+        result[:, equation] = Spectrum(problem.without(left_out)).coefs(alphas)[:, :, 0] @ row[0]
     return result / problem.root
 
 
