@@ -50,24 +50,9 @@ class BaseRanker(Described, BaseEstimator):
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
     __metadata_request__score: ClassVar = dict.fromkeys(ALIGNED, True)
 
-    coef_: FloatArray
-    validation_scores_: FloatArray
-    kernel_: Kernel
-    graph: Any
-    loss: Any
-    validation_metric: str | None
-    eps: float
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
-    tol: float
-    max_iter: int
-    n: int
-    patience: int | None
-    validation_fraction: float
-    verbose: int
     warm_start: bool = False
-    random_state: Any
-    n_pairs_: int
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""

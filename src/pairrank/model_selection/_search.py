@@ -6,7 +6,7 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -31,13 +31,12 @@ from pairrank.model_selection.splits import Split, matrix_part, splits_of, split
 from pairrank.preferences import Pairs
 
 
+@dataclass(eq=False, repr=False)
 class Predicted(BaseEstimator):
     """What was predicted, as a scorer asks for it."""
 
     graph = "full"
-
-    def __init__(self, scores: Any = None) -> None:
-        self.scores = scores
+    scores: Any = None
 
     def predict(self, X: Any) -> FloatArray:
         """Return the predictions; the rows are ignored."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
 
 
+@dataclass(eq=False, repr=False)
 class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of two classes: a ranker, and probabilities calibrated on its scores.
 
@@ -78,24 +80,11 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
     __metadata_request__score: ClassVar = {"sample_weight": True}
 
-    classes_: NDArray[Any]
-    ranker_: Any
-    calibrator_: CalibratedClassifierCV
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-
-    def __init__(
-        self,
-        ranker: Any = None,
-        *,
-        method: Literal["sigmoid", "isotonic"] = "sigmoid",
-        cv: Any = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.ranker = ranker
-        self.method = method
-        self.cv = cv
-        self.random_state = random_state
+    ranker: Any = None
+    _: KW_ONLY
+    method: Literal["sigmoid", "isotonic"] = "sigmoid"
+    cv: Any = None
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that there are two classes, and which input the ranker takes."""

@@ -130,8 +130,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
         return _judged(scores, rows, scorer)[None]
 
     def _learn(self, ranker: Any, rows: Rows) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroWeightsWarning)
+        with warnings.catch_warnings(action="ignore", category=ZeroWeightsWarning):
             super()._learn(ranker.set_params(solver="direct"), rows)
 
     def _scorer(self, method: Any, y: Any) -> Any:
