@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +19,13 @@ from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
-from pairrank.estimators._rows import Rows, aligned
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import (
     NoPairsError,
     NoPairsWarning,
     ZeroWeightsWarning,
 )
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
@@ -80,15 +81,12 @@ best_estimator_ : estimator
     _weakest_last: ClassVar[bool] = False
 
     @of_rows
+    @takes_rows("")
     def fit(
         self,
         X: Features,
         y: ArrayLike | Pairs | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
+        **rows_by_name: Unpack[RowArguments],
     ) -> Self:
         """Choose the regularisation by cross-validation, then learn from all rows.
 
@@ -102,10 +100,10 @@ best_estimator_ : estimator
         -------
         self
         """
-        layout, name = aligned(locals()), f"{self._strength}s"
+        name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self._scoring_of(y))
-        rows = self._check_rows(X, y, layout)
+        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)

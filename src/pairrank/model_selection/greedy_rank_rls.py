@@ -6,7 +6,7 @@ import warnings
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,11 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features
 from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows, ranker
-from pairrank.estimators._rows import aligned, columns_of
+from pairrank.estimators._rows import columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, PairsLeftOut
 from pairrank.model_selection.splits import (
@@ -112,15 +113,12 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     random_state: Seed = None
 
     @of_rows
+    @takes_rows("")
     def fit(
         self,
         X: Features,
         y: ArrayLike | Pairs | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
+        **rows_by_name: Unpack[RowArguments],
     ) -> Self:
         """Choose the features.
 
@@ -134,9 +132,8 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         -------
         self
         """
-        layout = aligned(locals())
         validation.check_number(self.alpha, "alpha")
-        rows = self._check_rows(X, y, layout)
+        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
         wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
