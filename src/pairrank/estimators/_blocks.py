@@ -90,9 +90,9 @@ def held_passes(
     if isinstance(X, RowBlocks):
         refuse_given(y_val=y, **{f"{name}_val": part for name, part in layout.items()})
         return X._raw()._passes(beside)
-    return (
-        RowBlocks.from_arrays(X, y, **layout)._passes(beside) if are_given(X, y, layout) else None
-    )
+    if not are_given(X, y, layout):
+        return None
+    return RowBlocks.from_arrays(X, y, **layout)._passes(beside)
 
 
 def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
