@@ -1,4 +1,4 @@
-"""Every estimator and the svmlight reader: the same bits on one thread, two and three."""
+"""Products, sums, fits and the svmlight reader: the same bits on one thread, two and three."""
 
 from __future__ import annotations
 
@@ -108,6 +108,29 @@ def learnt(ranker, X):
 def test_a_fit_has_the_same_bits_on_any_number_of_threads(assert_same, name, with_queries):
     X, y, qid = rows(with_queries)
     assert_same(lambda: learnt(clone(ESTIMATORS[name]).fit(X, y, qid=qid), X))
+
+
+FORMS = {
+    "C": np.ascontiguousarray,
+    "Fortran": np.asfortranarray,
+    "every second column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "backwards": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "CSR": sparse.csr_array,
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (1029, 19), (5, 2051)])
+@pytest.mark.usefixtures("small_blocks")
+def test_products_of_whole_numbers_are_exact(shape, dtype, form):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 10, shape) * (rng.random(shape) < 0.7)
+    w, values = rng.integers(-9, 10, shape[1]) * 1.0, rng.integers(-9, 10, shape[0]) * 1.0
+    design = Design(form(X.astype(dtype)))
+    assert_array_equal(design.scores(w), X @ w)
+    assert_array_equal(design.transposed(values), X.T @ values)
+    assert_array_equal(design.squares_transposed(np.abs(values)), np.square(X).T @ np.abs(values))
 
 
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array])
