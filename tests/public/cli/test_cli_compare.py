@@ -26,20 +26,12 @@ def folder(tmp_path_factory):
     return home
 
 
+METRIC = ["--metric", "pairwise_accuracy"]
+
+
 def test_the_json_is_that_of_python(folder):
     rows = make_rows(0, n_rows=120, n_queries=12)
-    asked = [
-        "--metric",
-        "ndcg@5",
-        "--metric",
-        "map",
-        "--seed",
-        "3",
-        "--resamples",
-        "199",
-        "--repeats",
-        "2",
-    ]
+    asked = ["--metric", "ndcg@5", "--metric", "map", "--seed", 3, "--resamples", 199]
     record = record_of("compare", folder / "rows.txt", *asked, "--repeats", 2, *MODELS)
     found = compare(
         rows.X, rows.y, qid=rows.qid, models=MODELS[1], metrics=["ndcg@5", "map"], cv=3,
@@ -87,18 +79,7 @@ def test_tables_weights_and_graphs_reach_the_models(tmp_path, suffix):
     rows = make_rows(0, n_rows=120, n_queries=12)
     weight = np.linspace(0.5, 2.0, 120)
     write_rows(tmp_path / f"w.{suffix}", rows._replace(weight=weight))
-    asked = [
-        "--qid",
-        "qid",
-        "--weight",
-        "weight",
-        "--drop",
-        "f0",
-        "--graph",
-        "chain",
-        "--metric",
-        "pairwise_accuracy",
-    ]
+    asked = ["--qid", "qid", "--weight", "weight", "--drop", "f0", "--graph", "chain", *MODELS]
     found = compare(
         rows.X[:, 1:], rows.y, qid=rows.qid, sample_weight=weight, graph="chain",
         models=MODELS[1], cv=3, inner_cv=0, metrics="pairwise_accuracy",
