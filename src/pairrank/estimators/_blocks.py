@@ -10,7 +10,6 @@ import numpy as np
 
 from pairrank import threads
 from pairrank._protocols import Callback, FloatArray
-from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog, describe
@@ -136,15 +135,13 @@ def _start(ranker: Any, catalog: Catalog) -> Any:
 def held_rows(passes: Passes) -> Rows:
     """Return the labels, queries and weights of all blocks, without X."""
     blocks = passes.describe(without_features, None)
-    y, *rest = (
-        None if parts[0] is None else np.concatenate(parts)
-        for parts in zip(*(block[1:] for block in blocks), strict=True)
-    )
+    by_name = zip(*(block[1:] for block in blocks), strict=True)
+    y, *rest = (None if parts[0] is None else np.concatenate(parts) for parts in by_name)
     if y is None:
         raise PairrankError(
             "X_val has no labels: name their column, or yield (X, y) or (X, y, qid)"
         )
-    return Rows(None, y, **dict(zip(ALIGNED, rest, strict=True)), places=np.arange(y.size))
+    return Rows(None, y, *rest, places=np.arange(y.size))
 
 
 def scores_by_passes(passes: Passes) -> Callable[[FloatArray], FloatArray]:

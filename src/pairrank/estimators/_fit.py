@@ -44,9 +44,6 @@ _OPTIONAL = (
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
-_TINY = 1e-100
-"""Weights below this may have scores of 0 by underflow."""
-
 _REMEDIES = {
     "C": "raise C",
     "alpha": "lower alpha",
@@ -295,7 +292,7 @@ class SolvedRanker(FittedRanker, ABC):
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
         if not status.ok or status is Status.STOPPED or not hasattr(self, "coef_"):
             return
-        zero = np.array([_scores_zero(coef, scores) for coef in np.atleast_2d(self.coef_)])
+        zero = np.array([not scores(coef).any() for coef in np.atleast_2d(self.coef_)])
         if not zero.any():
             return
         remedies = [remedy for name, remedy in _REMEDIES.items() if name in self.get_params()]
@@ -319,9 +316,3 @@ class SolvedRanker(FittedRanker, ABC):
             return solution.coef, solution.status, solution.n_iter, values[-1]
         status = Status.VALIDATED if watch.ran_out else solution.status
         return watch.best, status, watch.best_iteration, values[watch.best_iteration]
-
-
-def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:
-    """Whether all scores are 0; they are computed only where products could underflow."""
-    largest = float(np.abs(coef).max(initial=0.0))
-    return largest == 0.0 or (largest < _TINY and not scores(coef).any())

@@ -97,8 +97,9 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    kept = slice(None) if rows.kept_weight is None else rows.kept_weight > 0
-    ranker.n_rows_ = rows.X.shape[0] if isinstance(kept, slice) else int(kept.sum())
+    weight = rows.kept_weight
+    kept = np.arange(rows.X.shape[0]) if weight is None else np.flatnonzero(weight)
+    ranker.n_rows_ = kept.size
     if isinstance(preferences, Levels):
         ranker.n_queries_ = preferences.n_queries
     else:
@@ -227,8 +228,7 @@ def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
     def judge(scores: FloatArray) -> float:
         if not np.isfinite(scores).all():
             return float("nan")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoPairsWarning)
+        with warnings.catch_warnings(action="ignore", category=NoPairsWarning):
             return sign * float(metric.function(held.y, scores, **held.layout, **options))
 
     if np.isnan(judge(np.arange(held.n_rows, dtype=np.float64))):
