@@ -192,7 +192,7 @@ class FittedRanker(BaseRanker, ABC):
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return the callbacks that score iterates on the validation rows, one per target."""
         scores = row_scores(features if held.X is None else self._features(held.X), held.places)
-        patience = int(self.patience) if self._stops_early and self.patience else None
+        patience = self.patience if self._stops_early else None
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:

@@ -201,17 +201,15 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     def _left_out(self, problem: CentredRows | Comparisons, rows: tuple[Any, ...]) -> LeftOut:
         """Return the errors that features are chosen by; `rows` are X, y and qid."""
         alpha = float(self.alpha)
-        if isinstance(problem, Comparisons):
-            block_of = np.arange(problem.root.size)
-            if self.cv_ == LEAVE_QUERY_OUT:
-                block_of = problem.query_of
-            return BlocksLeftOut(problem, alpha, block_of, centred=False)
-        if self.cv_ == LEAVE_PAIR_OUT:
-            return PairsLeftOut(problem, alpha)
         if self.cv_ == LEAVE_QUERY_OUT:
-            return BlocksLeftOut(problem, alpha, problem.query_of, centred=True)
-        fold_of = self._folds(*rows)[problem.row_of]
-        return BlocksLeftOut(problem, alpha, fold_of, centred=True)
+            block_of = problem.query_of
+        elif not isinstance(problem, CentredRows):
+            block_of = np.arange(problem.root.size)
+        elif self.cv_ == LEAVE_PAIR_OUT:
+            return PairsLeftOut(problem, alpha)
+        else:
+            block_of = self._folds(*rows)[problem.row_of]
+        return BlocksLeftOut(problem, alpha, block_of, centred=isinstance(problem, CentredRows))
 
     def _folds(self, X: Any, y: Any, qid: NDArray[Any] | None) -> NDArray[np.int64]:
         """Return the fold of each row."""
