@@ -59,7 +59,7 @@ def predict(
 
 def write_scores(output: str, scores: Any) -> None:
     """Write one score per line."""
-    with atomic_write(output, "w") as file:
+    with atomic_write(output) as file:
         for start in range(0, len(scores), 65536):
             block = scores[start : start + 65536].tolist()
-            file.write("".join(f"{score!r}\n" for score in block))
+            file.write("".join(f"{score!r}\n" for score in block).encode())

@@ -143,8 +143,8 @@ class ComparisonResults:
             text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
         else:
             text = repr(self)
-        with atomic_write(path, "w") as file:
-            file.write(text)
+        with atomic_write(path) as file:
+            file.write(text.encode())
 
     def _table(self, name: str) -> Columns:
         if name not in TABLES:

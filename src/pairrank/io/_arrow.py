@@ -88,28 +88,18 @@ class Table:
             ),
         )
 
-    def names(
-        self, column: str, *, as_text: bool = False
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return the distinct names in a column of identifiers, and each row's index into them.
-
-        With `as_text` texts that are whole numbers stay text.
-        """
+    def identifiers(self, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
+        """Return a column of identifiers; with `as_text` texts that are whole numbers stay text."""
         cells = self.columns[column]
         if is_numeric(cells.type) and str(cells.type) != "bool":
             values, exact = self.numbers(column), cells.to_numpy()
             if exact.dtype.kind in "iu":
                 values = exact if exact.dtype == np.uint64 else exact.astype(np.int64)
-            return np.unique(values, return_inverse=True)
+            return values
         chunks = self.texts(column).dictionary_encode().unify_dictionaries().chunks
         texts = chunks[-1].dictionary.to_pylist()
         names = names_of(self.name, column, texts, as_text=as_text)
-        return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-
-    def identifiers(self, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
-        """Return a column of identifiers, see `names`."""
-        names, codes = self.names(column, as_text=as_text)
-        return names[codes]
+        return names[np.concatenate([chunk.indices.to_numpy() for chunk in chunks])]
 
     def texts(self, column: str) -> Any:
         """Return a column as a chunked pyarrow array of strings, none of them blank."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import contextlib
 import functools
 import glob
@@ -73,20 +72,17 @@ writes = described_by(
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open `path` for writing bytes ("wb") or UTF-8 text ("w"); "-" is standard output.
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open `path` for writing bytes; "-" is standard output.
 
     The content goes to a temporary file in the same folder, which replaces the old file if the
     block ends without an error, and is removed otherwise. Anything but a regular file (a pipe, a
     device) is written to directly. An OSError becomes a FileAccessError that says what to do.
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w' (got {mode!r})")
     name = os.fspath(path)
     try:
         with _open_for_writing(name) as file:
-            text: Any = codecs.getwriter("utf-8")(file)
-            yield text if mode == "w" else file
+            yield file
     except (FileAccessError, BrokenPipeError):
         raise
     except OSError as error:
@@ -318,5 +314,5 @@ def open_target(target: Any) -> Iterator[IO[bytes]]:
         return
     suffix = os.path.splitext(target)[1].lower()
     compress = _COMPRESSORS.get(suffix, contextlib.nullcontext)
-    with atomic_write(target, "wb") as file, compress(file) as compressed:
+    with atomic_write(target) as file, compress(file) as compressed:
         yield compressed

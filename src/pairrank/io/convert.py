@@ -9,7 +9,6 @@ from typing import IO, Any
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
     ReadingCallback,
     delete_leftovers,
@@ -29,7 +28,7 @@ from pairrank.io.rows import (
     refuse_unnamed,
 )
 from pairrank.io.svmlight import SvmlightText
-from pairrank.io.tables import Roles, chosen_columns, rows_of
+from pairrank.io.tables import Roles, chosen_columns, content_of, rows_of
 from pairrank.io.trec import documents_of
 
 
@@ -100,16 +99,12 @@ def convert(
     write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})
 
 
-def _content_of(source: Any, callback: ReadingCallback | None) -> Any:
-    """Return a file on a disk as it is, the content of anything else, which is read once."""
-    return source if is_file(source) else read_bytes(source, callback)
-
-
 def _svmlight_blocks(
     source: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of svmlight text, with the document identifiers in their comments, if any."""
-    text = SvmlightText(_content_of(source, callback), name_of(source), dtype, callback)
+    content = source if is_file(source) else read_bytes(source, callback)
+    text = SvmlightText(content, name_of(source), dtype, callback)
     for _ in text.blocks():
         pass
     shape, extent, is_named = text.shape(), text.extent, None
@@ -136,17 +131,15 @@ def _csv_blocks(
     source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
-    text, named = CsvText(_content_of(source, callback), name_of(source), callback), roles.columns
+    text, named = content_of(source, "csv", callback), roles.columns
     features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
-    identifiers = [
-        column for role, column in named.items() if ROW_COLUMNS[role].kind == "identifiers"
-    ]
+    identifiers = [named[role] for role in ("qid", "docid") if role in named]
     n_rows, as_text = 0, set()
     for part in text.parts(numbers[:1], texts):
         n_rows += len(part)
         for column in identifiers:
-            if part.names(column)[0].dtype.kind == "U":
+            if part.identifiers(column).dtype.kind == "U":
                 as_text.add(column)
     if not n_rows:
         raise FileFormatError(f"{text.name}: no rows below the header")

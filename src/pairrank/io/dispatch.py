@@ -19,6 +19,9 @@ from pairrank.io._streams import (
 )
 from pairrank.io.query_sizes import with_queries
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
+from pairrank.io.svmlight import read_text
+from pairrank.io.svmlight_writer import write_lines
+from pairrank.io.tables import Roles, read_table, write_table
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -137,8 +140,6 @@ def read_rows(
     named = named_columns({"label": label, **columns})
     kind = format_of(source, format)
     if kind == "svmlight":
-        from pairrank.io.svmlight import read_text
-
         for role in named.keys() - IN_SVMLIGHT:
             raise PairrankError(
                 f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
@@ -153,8 +154,6 @@ def read_rows(
             callback=callback,
         )
     else:
-        from pairrank.io.tables import Roles, read_table
-
         if features is not None:
             features = column_names(features, "features")
         drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
@@ -208,10 +207,6 @@ def write_blocks(
 ) -> None:
     """Write blocks of rows to one file; see `write_rows`."""
     if format == "svmlight":
-        from pairrank.io.svmlight_writer import write_lines
-
         write_lines(target, blocks)
-        return
-    from pairrank.io.tables import write_table
-
-    write_table(target, blocks, format, columns)
+    else:
+        write_table(target, blocks, format, columns)

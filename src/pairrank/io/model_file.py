@@ -51,13 +51,6 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
 
     Raises a PairrankError for a parameter that is not a JSON value, such as a callable kernel.
     """
-    data = pack_model(record)
-    with atomic_write(path, "wb") as file:
-        file.write(data)
-
-
-def pack_model(record: ModelRecord) -> bytes:
-    """Return the content of a model file; see `write_model`."""
     header = {"format": FORMAT, "version": VERSION, **record._asdict()}
     text = json.dumps(header | {"arrays": list(record.arrays)}, default=_plain)
     buffer = io.BytesIO()
@@ -66,7 +59,8 @@ def pack_model(record: ModelRecord) -> bytes:
         for name, array in record.arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    return buffer.getvalue()
+    with atomic_write(path) as file:
+        file.write(buffer.getvalue())
 
 
 def _plain(value: Any) -> Any:
@@ -93,11 +87,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
 
     Raises a FileFormatError if the file is not a model file, of another version, or damaged.
     """
-    return unpack_model(read_bytes(path), name_of(path))
-
-
-def unpack_model(data: bytes, name: str) -> ModelRecord:
-    """Return the record in the content of a model file; `name` is for messages."""
+    data, name = read_bytes(path), name_of(path)
     try:
         if not data.startswith(_MAGIC):
             raise ValueError("it does not start as a zip archive")

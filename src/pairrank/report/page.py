@@ -37,8 +37,8 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all; "-" is standard output."""
-        with atomic_write(path, "w") as file:
-            file.write(self.html)
+        with atomic_write(path) as file:
+            file.write(self.html.encode())
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html)
