@@ -10,10 +10,9 @@ from typing import Any, Unpack
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
-from pairrank._arrays import refuse_hidden
 from pairrank._docstrings import described_by, entries
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
@@ -25,7 +24,7 @@ from pairrank.comparison.tables import (
     summary_of,
     units_of,
 )
-from pairrank.exceptions import InputTypeError, PairrankError
+from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.metrics._names import check_metrics
 from pairrank.metrics.tables import check_resampling
@@ -200,15 +199,7 @@ def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
             "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
             "pointwise models; compare rankers of Pairs by their CV classes"
         )
-    refuse_hidden(X, "X")
-    try:
-        X = check_array(
-            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
-        )
-    except TypeError as error:
-        raise InputTypeError(f"X must hold numbers: {error}") from error
-    except ValueError as error:
-        raise PairrankError(str(error)) from error
+    X = validation.check_features(BaseEstimator(), X, reset=True, missing=True)
     n_rows = X.shape[0]
     labels = validation.check_labels(y, n_rows)
     return Rows(X, labels, validation.check_aligned(given, n_rows))
