@@ -29,7 +29,7 @@ from pairrank.cli._options import Columns, graph_of
 from pairrank.cli._output import Progress
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io import Rows, read_pairs, read_rows
-from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes, refuse_read_only
+from pairrank.io._streams import name_of, read_bytes, refuse_read_only, uncompressed
 from pairrank.io.rows import IN_BLOCKS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
@@ -168,10 +168,8 @@ def is_streamed(
 
 def _conversion_of(path: str) -> str:
     """Return the command that converts text to Parquet."""
-    stem = path
-    for suffix in COMPRESSED_SUFFIXES:
-        stem = stem.removesuffix(suffix)
-    return shlex.join(["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"])
+    stem, _ = os.path.splitext(uncompressed(path))
+    return shlex.join(["pairrank", "convert", path, f"{stem}.parquet"])
 
 
 def memory_bytes() -> int:

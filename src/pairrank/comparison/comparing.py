@@ -26,12 +26,11 @@ from pairrank.comparison.tables import (
 )
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
-from pairrank.metrics._names import check_metrics
 from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
-from pairrank.report.measures import usual_metrics
+from pairrank.report.measures import chosen_metrics
 
 _LOGGER = logging.getLogger("pairrank")
 
@@ -144,10 +143,7 @@ def compare(
     if given.qid is not None:
         query_names, codes = query_codes(given.qid)
         given = given._replace(layout={**given.layout, "qid": codes})
-    asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    check_metrics(asked, given.y)
-    judged_by = list(dict.fromkeys(asked))
-    judged_by = judged_by or usual_metrics(given.y, given.layout, probabilities=False)
+    judged_by = chosen_metrics(metrics, given.y, given.layout)
     levels = Levels.build(given.y, graph=graph, **given.layout)
     levels.require_pairs()
     folds = _all_folds(cv, n_repeats, given, random_state)

@@ -141,7 +141,7 @@ class ParquetColumns:
 
     name: str
     schema: Any
-    damage = "the Parquet file is damaged"
+    damage = "damaged, cut, or not Parquet"
 
     @property
     def header(self) -> list[str]:
@@ -180,20 +180,13 @@ class ParquetData(ParquetColumns):
     def __init__(self, data: bytes, name: str) -> None:
         import pyarrow.parquet as pq
 
-        if not (data.startswith(PARQUET_MAGIC) and data.endswith(PARQUET_MAGIC)):
-            raise FileFormatError(
-                f"{name} is not a Parquet file, or is cut: it must start and end with PAR1"
-            )
-        self.data = data
         self.name = name
         with self.undamaged():
-            self.schema = pq.read_schema(io.BytesIO(data))
+            self._file = pq.ParquetFile(io.BytesIO(data))
+        self.schema = self._file.schema_arrow
 
     def table(self, numbers: Sequence[str], texts: Sequence[str]) -> Table:
         """Return some columns, of the file's own types."""
-        import pyarrow.parquet as pq
-
-        columns = list(dict.fromkeys([*texts, *numbers]))
         with self.undamaged():
-            found = pq.read_table(io.BytesIO(self.data), columns=columns)
+            found = self._file.read(columns=list(dict.fromkeys([*texts, *numbers])))
         return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")

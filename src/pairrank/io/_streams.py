@@ -180,7 +180,6 @@ _COMPRESSORS: dict[str, Any] = {
     ".bz2": functools.partial(bz2.BZ2File, mode="wb"),
     ".xz": functools.partial(lzma.LZMAFile, mode="wb"),
 }
-COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)
 
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -196,6 +195,12 @@ def name_of(source: Any) -> str:
         name = os.fspath(source)
         return "standard input" if name == STANDARD_STREAM else name
     return str(getattr(source, "name", "the file object"))
+
+
+def uncompressed(name: str) -> str:
+    """Return a file's name without .gz, .bz2 or .xz."""
+    stem, suffix = os.path.splitext(name)
+    return stem if suffix.lower() in _COMPRESSORS else name
 
 
 def is_file(source: Any) -> bool:

@@ -131,7 +131,8 @@ def _csv_blocks(
     source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback | None
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
-    text, named = content_of(source, "csv", callback), roles.columns
+    text: Any = content_of(source, "csv", callback)
+    named = roles.columns
     features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
     identifiers = [named[role] for role in ("qid", "docid") if role in named]

@@ -10,11 +10,11 @@ import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import (
-    COMPRESSED_SUFFIXES,
     STANDARD_STREAM,
     ReadingCallback,
     name_of,
     reads,
+    uncompressed,
     writes,
 )
 from pairrank.io.query_sizes import with_queries
@@ -47,10 +47,7 @@ def format_of(source: Any, format: str = "auto") -> str:
         return format
     if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
         return "svmlight"
-    stem = os.fspath(source).lower()
-    for suffix in COMPRESSED_SUFFIXES:
-        stem = stem.removesuffix(suffix)
-    suffix = os.path.splitext(stem)[1]
+    suffix = os.path.splitext(uncompressed(os.fspath(source)))[1].lower()
     if suffix not in FORMAT_OF_SUFFIX:
         raise PairrankError(
             f"{os.fspath(source)}: the suffix is of no known format; use one of "

@@ -17,12 +17,12 @@ from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._arrow import PARQUET_MAGIC, ParquetData, Table
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
-    COMPRESSED_SUFFIXES,
     ReadingCallback,
     is_file,
     name_of,
     open_target,
     read_bytes,
+    uncompressed,
 )
 from pairrank.io.rows import (
     ROW_COLUMNS,
@@ -192,9 +192,9 @@ def write_table(
     columns: Mapping[str, str],
 ) -> None:
     """Write blocks of rows as CSV or Parquet, as described in `write_rows`."""
-    is_csv = format == "csv"
-    if not is_csv and str(name_of(target)).lower().endswith(COMPRESSED_SUFFIXES):
-        raise PairrankError(f"{name_of(target)}: Parquet compresses by itself; end it in .parquet")
+    is_csv, name = format == "csv", name_of(target)
+    if not is_csv and uncompressed(name) != name:
+        raise PairrankError(f"{name}: Parquet compresses by itself; end it in .parquet")
     _write_tables(target, _tables(blocks, columns), is_csv=is_csv)
 
 
@@ -278,5 +278,5 @@ def write_columns(
         cells = values.tolist() if values.dtype.kind in "UO" else values
         array = pa.array(cells, from_pandas=True)
         arrays[name] = array.cast(pa.string()) if pa.types.is_null(array.type) else array
-    is_csv = not str(name_of(target)).lower().endswith(".parquet")
+    is_csv = not name_of(target).lower().endswith(".parquet")
     _write_tables(target, iter([pa.table(arrays)]), is_csv=is_csv)

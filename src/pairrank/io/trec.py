@@ -178,7 +178,7 @@ def _write(target: Any, nested: Any, lines: Callable[[str, Any], Iterator[str]])
 
 
 def _check_word(what: str, text: str) -> None:
-    if len(text.split()) != 1 or text != text.strip():
+    if text.split() != [text]:
         raise PairrankError(
             f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it, "
             "with '_' in place of blanks"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.metrics.tables import Comparison, compare_values
@@ -58,7 +57,9 @@ def content_of(material: Material) -> dict[str, Any]:
     lines = [_line(name, material, scores, other_scores) for name in material.metrics]
     main, rival, _ = lines[0]
     queries = queries_of(qid, n_rows)
-    values = np.where(_has_preference(preferences, queries), main.by_query, np.nan)
+    wins, _ = preferences.wins_and_losses()
+    won = np.bincount(queries.query_of, wins, queries.sizes.size)
+    values = np.where(won > 0, main.by_query, np.nan)
     worst, best = (
         shown_queries(
             subject, y, preferences, scores, queries, places.tolist(), main.by_query, other_scores
@@ -107,12 +108,6 @@ def content_of(material: Material) -> dict[str, Any]:
         "n_drawn": drawn.n_pairs,
         "n_pairs": int(preferences.n_pairs),
     }
-
-
-def _has_preference(preferences: Levels | Pairs, queries: Queries) -> NDArray[np.bool_]:
-    """Return whether a query has a preference, (n_queries,)."""
-    wins, _ = preferences.wins_and_losses()
-    return np.bincount(queries.query_of, wins, queries.sizes.size) > 0
 
 
 def _line(

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._names import metric_named
+from pairrank.metrics._names import check_metrics, metric_named
 from pairrank.metrics.tables import columns_of
 from pairrank.plotting.rankings import Z
 from pairrank.plotting.subject import Subject
@@ -60,11 +60,17 @@ class Measure(NamedTuple):
         return {"mean": values.mean(), "sd": sd, "low": low, "median": median, "high": high}
 
 
-def usual_metrics(y: Any, layout: Mapping[str, Any], *, probabilities: bool) -> list[str]:
-    """Return the names of the metrics that suit labels or comparisons; the first one sorts queries.
+def chosen_metrics(
+    asked: Any, y: Any, layout: Mapping[str, Any], *, probabilities: bool = False
+) -> list[str]:
+    """Return the checked names of the metrics asked for, by default those that suit the labels.
 
     `probabilities` says whether scores give probabilities of preferences.
     """
+    given = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked or ()))
+    check_metrics(given, y)
+    if given:
+        return given
     names = ["pairwise_accuracy"] + ["log_loss"] * probabilities
     if isinstance(y, Pairs) or not layout.keys().isdisjoint(ROLES) or y.dtype.kind not in "fiu":
         return names

@@ -15,12 +15,11 @@ from pairrank._extras import require
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import atomic_write
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.metrics._names import check_metrics
 from pairrank.plotting.subject import judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
-from pairrank.report.measures import usual_metrics
+from pairrank.report.measures import chosen_metrics
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,6 @@ def report(
     n_rows = subject.X.shape[0]
     judged, layout = judged_rows(y, n_rows, rows)
     validation.check_number(random_state, "random_state", inclusive=True, integer=True)
-    asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    check_metrics(asked, judged)
     rival = None
     if other is not None:
         rival = subject_of(other, X if X_other is None else X_other)
@@ -137,7 +134,7 @@ def report(
         judged,
         layout,
         graph if graph is not None else getattr(subject.ranker, "graph", "full"),
-        asked or usual_metrics(judged, layout, probabilities=probabilities),
+        chosen_metrics(metrics, judged, layout, probabilities=probabilities),
         rival,
         names or _names(subject.ranker, None if rival is None else rival.ranker),
         random_state,

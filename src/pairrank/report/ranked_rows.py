@@ -12,7 +12,7 @@ from scipy import sparse
 from pairrank._protocols import FloatArray
 from pairrank.plotting.subject import Subject, subject_of
 from pairrank.preferences import Levels, Pairs
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences._codes import counting_order, query_codes
 
 
 def contributions(model: Any, X: Any) -> Any:
@@ -89,7 +89,7 @@ class Queries(NamedTuple):
 
     names: NDArray[Any]
     query_of: NDArray[Any]
-    order: NDArray[np.int64]
+    order: NDArray[np.int32]
     start: NDArray[np.int64]
 
     @property
@@ -100,12 +100,10 @@ class Queries(NamedTuple):
 
 def queries_of(qid: NDArray[Any] | None, n_rows: int) -> Queries:
     """Return the rows of each query; without `qid` there is one query."""
-    if qid is None:
-        rows, ends = np.arange(n_rows), np.array([0, n_rows])
-        return Queries(np.array(["all rows"]), np.zeros(n_rows, dtype=np.int32), rows, ends)
-    names, codes = query_codes(qid)
-    start = np.append(0, np.cumsum(np.bincount(codes, minlength=names.size)))
-    return Queries(names, codes, np.argsort(codes, kind="stable"), start)
+    names, codes = np.array(["all rows"]), np.zeros(n_rows, dtype=np.int32)
+    if qid is not None:
+        names, codes = query_codes(qid)
+    return Queries(names, codes, *counting_order(codes, names.size))
 
 
 def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list[str]:
