@@ -238,8 +238,7 @@ ALIGNED: dict[str, Callable[[Any, int], Any]] = {
     },
 }
 """The arguments with one element per row, and their checks: a new one is a line here, a field of
-`estimators._rows.Rows`, a keyword of `fit` (with its twin in _val) and of `score`, and a line of
-`metrics._inputs.RowArguments`."""
+`estimators._rows.Rows`, and a line of `metrics._inputs.RowArguments`."""
 
 
 def check_aligned(given: Mapping[str, Any], n_rows: int) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class OnDask(Described):
         if is_dask_collection(X_val):
             held_parts = partitions_of(X_val, y_val, aligned(given, "_val"), "_val")
         else:
-            held = held_passes(given)
+            held = held_passes(X_val, y_val, aligned(given, "_val"))
         client = client_of(self.client)
         passes = DaskPasses(parts, client, self.persist)
         if is_dask_collection(X_val):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,6 @@ from pairrank.estimators._docstrings import Described, of_rows
 from pairrank.estimators._rows import (
     Judge,
     Rows,
-    aligned,
     are_given,
     columns_of,
     metric_judge,
@@ -28,9 +27,11 @@ from pairrank.estimators._rows import (
 )
 from pairrank.exceptions import PairrankError
 from pairrank.kernels import Kernel
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import OrderGraph, Pairs, refuse_roles
 from pairrank.preferences._codes import query_codes
+from pairrank.preferences.roles import ROLES
 
 Graph = Literal["full", "chain"] | OrderGraph
 AnyKernel = (
@@ -50,24 +51,9 @@ class BaseRanker(Described, BaseEstimator):
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
     __metadata_request__score: ClassVar = dict.fromkeys(ALIGNED, True)
 
-    coef_: FloatArray
-    validation_scores_: FloatArray
-    kernel_: Kernel
-    graph: Any
-    loss: Any
-    validation_metric: str | None
-    eps: float
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
-    tol: float
-    max_iter: int
-    n: int
-    patience: int | None
-    validation_fraction: float
-    verbose: int
     warm_start: bool = False
-    random_state: Any
-    n_pairs_: int
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""
@@ -141,15 +127,12 @@ class BaseRanker(Described, BaseEstimator):
         return np.column_stack([_positions(each, qid) for each in scores.T])
 
     @of_rows
+    @takes_rows("")
     def score(
         self,
         X: Features | RowBlocks,
         y: ArrayLike | Pairs | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
+        **rows: Unpack[RowArguments],
     ) -> float:
         """Return the pairwise accuracy of the scores over the ranker's own order graph.
 
@@ -163,24 +146,23 @@ class BaseRanker(Described, BaseEstimator):
         -----
         Costs a prediction and O(m log m) for m rows.
         """
-        rows = aligned(locals())
-        labels: Any = y
+        labels, given = y, {**rows}
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
         if isinstance(X, RowBlocks):
             refuse_given(y=y, **rows)
             scores, found = X._scored(self)
-            labels, rows = found.y, {name: getattr(found, name) for name in ALIGNED}
+            labels, given = found.y, {name: getattr(found, name) for name in ALIGNED}
         else:
             scores = self.predict(X)
         columns = [labels] if scores.ndim == 1 else columns_of(self._check_y(labels, None))
-        each = [scores] if scores.ndim == 1 else list(scores.T)
+        each = np.atleast_2d(scores.T)
         if len(columns) != len(each):
             raise PairrankError(f"y has {len(columns)} targets, the ranker {len(each)}")
         pairs = zip(columns, each, strict=True)
         return float(
-            np.mean([pairwise_accuracy(*pair, graph=self.graph, **rows) for pair in pairs])
+            np.mean([pairwise_accuracy(*pair, graph=self.graph, **given) for pair in pairs])
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -227,12 +209,12 @@ class BaseRanker(Described, BaseEstimator):
                 "RowBlocks hold labels themselves)"
             )
         if reset and self._role_refusal:
-            refuse_roles(layout["winner_weight"], layout["loser_weight"], self._role_refusal)
+            refuse_roles(*map(layout.get, ROLES), self._role_refusal)
         X = self._check_X(X, reset=reset)
         n_rows = X.shape[0]
         if not isinstance(y, Pairs):
             y = self._check_y(y, n_rows)
-        return Rows(X, y, **{name: check(layout[name], n_rows) for name, check in ALIGNED.items()})
+        return Rows(X, y, **validation.check_aligned(layout, n_rows))
 
     def _check_held(self, X: Any, y: Any, layout: dict[str, Any], n_targets: int) -> Rows | None:
         """Check the validation rows that were given, if any."""

@@ -22,18 +22,13 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
 
-def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
-    """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
-    blocks: RowBlocks = given["X"]
-    refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
-    passes = blocks._passes()
-    return fit_on_passes(
-        ranker,
-        passes,
-        held=held_passes(given, passes),
-        callback=given["callback"],
-        scale=getattr(blocks._scaler, "scale_", 1.0),
-    )
+def fit_row_blocks(
+    ranker: Any, blocks: RowBlocks, callback: Callback | None, *validation: Any
+) -> Any:
+    """Fit a ranker on RowBlocks; `validation` are X, y and layout of `held_passes`."""
+    passes, scale = blocks._passes(), getattr(blocks._scaler, "scale_", 1.0)
+    held = held_passes(*validation, passes)
+    return fit_on_passes(ranker, passes, held=held, callback=callback, scale=scale)
 
 
 def fit_on_passes(
@@ -85,18 +80,19 @@ def fit_on_passes(
     return ranker
 
 
-def held_passes(given: Mapping[str, Any], beside: LocalPasses | None = None) -> Passes | None:
+def held_passes(
+    X: Any, y: Any, layout: Mapping[str, Any], beside: LocalPasses | None = None
+) -> Passes | None:
     """Return passes over the validation rows that `fit` was given in blocks or in memory, if any.
 
     `beside` are the passes over training rows in the same memory, if there are any.
     """
-    X, rest = given["X_val"], {name: given[f"{name}_val"] for name in ("y", *ALIGNED)}
     if isinstance(X, RowBlocks):
-        refuse_given(**{f"{name}_val": part for name, part in rest.items()})
+        refuse_given(y_val=y, **{f"{name}_val": part for name, part in layout.items()})
         return X._raw()._passes(beside)
-    if not are_given(X, rest["y"], rest):
+    if not are_given(X, y, layout):
         return None
-    return RowBlocks.from_arrays(X, **rest)._passes(beside)
+    return RowBlocks.from_arrays(X, y, **layout)._passes(beside)
 
 
 def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:

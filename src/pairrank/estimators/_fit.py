@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
-from pairrank.blocks import RowBlocks
+from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.estimators._base import AnyKernel, BaseRanker, Seed
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._docstrings import of_rows, ranker
@@ -24,13 +24,13 @@ from pairrank.estimators._rows import (
     Judge,
     Rows,
     Watch,
-    aligned,
     columns_of,
     draw_held_rows,
     keep_counts,
     row_scores,
 )
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.metrics._inputs import rows_given, takes_rows
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Pairs
 
@@ -65,22 +65,16 @@ class FittedRanker(BaseRanker, ABC):
     """
 
     @of_rows
+    @takes_rows("", "_val")
     def fit(
         self,
         X: Features | RowBlocks,
         y: ArrayLike | Pairs | None = None,
         *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
         X_val: Features | RowBlocks | None = None,
         y_val: ArrayLike | Pairs | None = None,
-        qid_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-        winner_weight_val: ArrayLike | None = None,
-        loser_weight_val: ArrayLike | None = None,
         callback: Callback | None = None,
+        **rows_by_name: Any,
     ) -> Self:
         """Learn the weights from every pair.
 
@@ -100,15 +94,16 @@ class FittedRanker(BaseRanker, ABC):
         -------
         self
         """
-        given = locals()
+        layout, held_layout = rows_given(rows_by_name, "", "_val")
         if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):
             from pairrank.estimators._blocks import fit_row_blocks
 
-            return fit_row_blocks(self, given)
+            refuse_given(y=y, **layout)
+            return fit_row_blocks(self, X, callback, X_val, y_val, held_layout)
         self._check_parameters()
-        rows = self._check_rows(X, y, aligned(given))
+        rows = self._check_rows(X, y, layout)
         targets = columns_of(rows.y)
-        held = self._check_held(X_val, y_val, aligned(given, "_val"), len(targets))
+        held = self._check_held(X_val, y_val, held_layout, len(targets))
         rows, held = self._hold_out(rows, held)
         preferences = self._preferences(rows)
         judges = [] if held is None else self._judges(held, len(targets))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from sklearn.base import BaseEstimator
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator
 from pairrank import _validation as validation
 
 
+@dataclass(eq=False, repr=False)
 class SGD(BaseEstimator):
     r"""Stochastic steps on drawn pairs, as the `solver` of RankSVM and RankNCG.
 
@@ -37,16 +39,10 @@ class SGD(BaseEstimator):
     array([2, 1, 1, 2])
     """
 
-    def __init__(
-        self,
-        learning_rate: Literal["invscaling", "pegasos"] = "invscaling",
-        *,
-        eta0: float | None = None,
-        average: bool = True,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.average = average
+    learning_rate: Literal["invscaling", "pegasos"] = "invscaling"
+    _: KW_ONLY
+    eta0: float | None = None
+    average: bool = True
 
     def check(self) -> None:
         """Raise a PairrankError if a parameter is out of range."""

@@ -6,9 +6,9 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,47 +19,35 @@ from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
-from pairrank.estimators._rows import Rows, aligned
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import (
     NoPairsError,
     NoPairsWarning,
     ZeroWeightsWarning,
 )
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
 from pairrank.preferences import Pairs
 
 
+@dataclass(eq=False, repr=False)
 class Predicted(BaseEstimator):
     """What was predicted, as a scorer asks for it."""
 
     graph = "full"
-
-    def __init__(self, scores: Any = None) -> None:
-        self.scores = scores
+    scores: Any = None
 
     def predict(self, X: Any) -> FloatArray:
         """Return the predictions; the rows are ignored."""
         return self.scores
 
 
-def adopt(search: Any, ranker: Any) -> None:
-    """Make a fitted ranker the best one of a search, and its attributes those of the search."""
-    for name in _learnt(getattr(search, "best_estimator_", None)):
-        search.__dict__.pop(name, None)
-    search.best_estimator_ = ranker
-    for name, value in _learnt(ranker).items():
-        setattr(search, name, value)
-
-
 def _learnt(ranker: Any) -> dict[str, Any]:
-    """Return the fitted attributes of a ranker, except those on the columns of X."""
-    return {
-        name: value
-        for name, value in getattr(ranker, "__dict__", {}).items()
-        if name.endswith("_") and not name.endswith("_in_")
-    }
+    """Return the fitted attributes of a ranker, which its search has too."""
+    attributes = {} if ranker is None else vars(ranker)
+    return {name: value for name, value in attributes.items() if name.endswith("_")}
 
 
 @ranker
@@ -93,15 +81,12 @@ best_estimator_ : estimator
     _weakest_last: ClassVar[bool] = False
 
     @of_rows
+    @takes_rows("")
     def fit(
         self,
         X: Features,
         y: ArrayLike | Pairs | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
+        **rows_by_name: Unpack[RowArguments],
     ) -> Self:
         """Choose the regularisation by cross-validation, then learn from all rows.
 
@@ -115,10 +100,10 @@ best_estimator_ : estimator
         -------
         self
         """
-        layout, name = aligned(locals()), f"{self._strength}s"
+        name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self._scoring_of(y))
-        rows = self._check_rows(X, y, layout)
+        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)
@@ -127,7 +112,10 @@ best_estimator_ : estimator
         self._learn(ranker, rows)
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
-        adopt(self, ranker)
+        for learnt in _learnt(getattr(self, "best_estimator_", None)):
+            self.__dict__.pop(learnt, None)
+        self.best_estimator_ = ranker
+        self.__dict__.update(_learnt(ranker))
         return self
 
     def save(self, path: str | PathLike[str]) -> None:

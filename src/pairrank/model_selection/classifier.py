@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +21,11 @@ from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
 
 
+@dataclass(eq=False, repr=False)
 class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of two classes: a ranker, and probabilities calibrated on its scores.
 
@@ -78,24 +81,11 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
     __metadata_request__score: ClassVar = {"sample_weight": True}
 
-    classes_: NDArray[Any]
-    ranker_: Any
-    calibrator_: CalibratedClassifierCV
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-
-    def __init__(
-        self,
-        ranker: Any = None,
-        *,
-        method: Literal["sigmoid", "isotonic"] = "sigmoid",
-        cv: Any = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.ranker = ranker
-        self.method = method
-        self.cv = cv
-        self.random_state = random_state
+    ranker: Any = None
+    _: KW_ONLY
+    method: Literal["sigmoid", "isotonic"] = "sigmoid"
+    cv: Any = None
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that there are two classes, and which input the ranker takes."""
@@ -105,15 +95,12 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     @of_rows
+    @takes_rows("")
     def fit(
         self,
         X: Features,
         y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
+        **rows_by_name: Unpack[RowArguments],
     ) -> Self:
         """Learn to rank the second class above the first one, and calibrate probabilities.
 
@@ -133,7 +120,6 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             If y has one class, or more than two; if a class has so few rows that none of them can
             be left out; or if the ranker refuses its input.
         """
-        given = locals()
         validation.check_choices(self)
         if isinstance(X, RowBlocks):
             raise PairrankError(
@@ -142,7 +128,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             )
         (X,) = indexable(X)
         n_rows = count_rows(X)
-        rows = validation.check_aligned(given, n_rows)
+        rows = validation.check_aligned(rows_given(rows_by_name, "")[0], n_rows)
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
         for name in ("n_features_in_", "feature_names_in_"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import Features
 from pairrank.estimators._base import Seed
-from pairrank.estimators._docstrings import of_rows
-from pairrank.estimators._rows import aligned, columns_of
+from pairrank.estimators._docstrings import of_rows, ranker
+from pairrank.estimators._rows import columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, PairsLeftOut
 from pairrank.model_selection.splits import (
@@ -35,6 +37,7 @@ _SMALL = 200
 _EQUAL = 1e-12
 
 
+@ranker
 class GreedyRankRLS(SelectorMixin, TargetsMixin):
     r"""RankRLS on few features, chosen one by one by its error on what is left out.
 
@@ -103,29 +106,19 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     (array([0]), array([0, 1, 2, 0, 1, 3]))
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        alpha: float = 1.0,
-        *,
-        cv: Any = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.alpha = alpha
-        self.cv = cv
-        self.random_state = random_state
+    n_features_to_select: int | float | None = None
+    alpha: float = 1.0
+    _: KW_ONLY
+    cv: Any = None
+    random_state: Seed = None
 
     @of_rows
+    @takes_rows("")
     def fit(
         self,
         X: Features,
         y: ArrayLike | Pairs | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
+        **rows_by_name: Unpack[RowArguments],
     ) -> Self:
         """Choose the features.
 
@@ -139,9 +132,8 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         -------
         self
         """
-        layout = aligned(locals())
         validation.check_number(self.alpha, "alpha")
-        rows = self._check_rows(X, y, layout)
+        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
         wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
@@ -153,23 +145,21 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
             left_out = self._left_out(problem, (rows.X, rows.y, None if one_query else rows.qid))
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
         chosen = np.flatnonzero(self.support_)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroWeightsWarning)
-            ranker = RankRLS(self.alpha, solver="direct")
-            coef = ranker.fit(rows.X[:, chosen], rows.y, **rows.layout).coef_
-        self.coef_ = np.zeros((*coef.shape[:-1], self.n_features_in_))
-        self.coef_[..., chosen] = coef
-        self.n_pairs_ = problem.n_pairs
+        with warnings.catch_warnings(action="ignore", category=ZeroWeightsWarning):
+            found = RankRLS(self.alpha, solver="direct")
+            found.fit(rows.X[:, chosen], rows.y, **rows.layout)
+        self.coef_ = np.zeros((*found.coef_.shape[:-1], self.n_features_in_))
+        self.coef_[..., chosen] = found.coef_
+        self.n_pairs_ = found.n_pairs_
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the RankRLS with these weights to a model file; see `load_model`."""
         check_is_fitted(self)
-        ranker = RankRLS(self.alpha)
-        for name in ("coef_", "n_pairs_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(ranker, name, getattr(self, name))
-        ranker.save(path)
+        fitted = RankRLS(self.alpha)
+        names = "coef_", "n_pairs_", "n_features_in_", "feature_names_in_"
+        vars(fitted).update({name: vars(self)[name] for name in names if hasattr(self, name)})
+        fitted.save(path)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

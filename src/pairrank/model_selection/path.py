@@ -212,8 +212,8 @@ def regularization_path(
     )
 
 
-def _as_grid(values: ArrayLike) -> FloatArray:
-    grid = np.unique(as_float_array(values, "values"))
+def _as_grid(values: ArrayLike, name: str = "values") -> FloatArray:
+    grid = np.unique(as_float_array(values, name))
     if grid.size == 0:
         raise PairrankError("there are no values to try")
     return grid
@@ -237,7 +237,7 @@ def _clone_for(estimator: Any, param: str, warm_start: bool) -> tuple[Any, dict[
 
 def check_positive_values(values: ArrayLike, name: str) -> FloatArray:
     """Return a checked grid of positive numbers, ascending."""
-    grid = _as_grid(as_float_array(values, name))
+    grid = _as_grid(values, name)
     wrong = ~(np.isfinite(grid) & (grid > 0))
     if wrong.any():
         raise PairrankError(f"{name} must be finite and greater than 0 (got {grid[wrong][0]})")

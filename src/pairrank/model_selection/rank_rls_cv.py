@@ -130,8 +130,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
         return _judged(scores, rows, scorer)[None]
 
     def _learn(self, ranker: Any, rows: Rows) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroWeightsWarning)
+        with warnings.catch_warnings(action="ignore", category=ZeroWeightsWarning):
             super()._learn(ranker.set_params(solver="direct"), rows)
 
     def _scorer(self, method: Any, y: Any) -> Any:
@@ -175,8 +174,8 @@ def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer:
     problem = least_squares(train._replace(X=learnt))
     design = Design(judged)
     coefs = Spectrum(problem).coefs(grid)
-    scores = [[design.scores(coef) for coef in at_alpha] for at_alpha in coefs]
-    result = _judged(np.array(scores).transpose(0, 2, 1), test._replace(X=X_test), scorer)
+    scores = [np.column_stack([design.scores(coef) for coef in each.T]) for each in coefs]
+    result = _judged(np.array(scores), test._replace(X=X_test), scorer)
     result[:, ~problem.b.any(axis=0)] = np.nan
     return result
 

@@ -18,14 +18,11 @@ from pairrank.objective.normal_equations import (
     block_rows,
     centred,
     centred_blocks,
-    centred_query,
     dense,
     whole_queries,
 )
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
-
-_FLAT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +53,12 @@ class Equations(ABC):
         """Return where the equations of a query are."""
         return slice(*map(int, self.query_start[query : query + 2]))
 
-    @property
     @abstractmethod
-    def n_pairs(self) -> int:
-        """The number of differences or comparisons behind the equations."""
+    def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A); only a long query is in pieces.
 
-    @abstractmethod
-    def blocks(self, query: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A), of one query or all; only a long query is in pieces."""
+        `starts` says where the wanted queries begin, and their end; None: all queries.
+        """
 
     @abstractmethod
     def columns(self, features: slice) -> FloatArray:
@@ -125,37 +120,30 @@ class CentredRows(Equations):
         b = centred(labels.copy(), root, layout.query_start)
         return cls(X, b, root, layout.query_start, layout.row_of, labels)
 
-    @property
-    def n_pairs(self) -> int:
-        """The number of differences, m_q^2 per query."""
-        return int(np.square(np.diff(self.query_start)).sum())
-
-    def blocks(self, query: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
-        if query is None:
-            return centred_blocks(self.X, self.row_of, self.root, self.query_start)
-        return centred_query(self.X, self.row_of, self.root, self.equations_of(query))
+        starts = self.query_start if starts is None else starts
+        return centred_blocks(self.X, self.row_of, self.root, starts)
 
     def gram(self) -> FloatArray:
         """Return A'A; O(m d^2), or by sparse products and their correction by the means."""
-        if sparse.issparse(self.X):
-            weighted = self._weighted()
-            means = self._indicator().T @ weighted
-            return (weighted.T @ weighted).toarray() - (means.T @ means).toarray()
-        return super().gram()
+        if not sparse.issparse(self.X):
+            return super().gram()
+        rows = self._sparse_rows()
+        squares = rows.T @ rows.multiply(self.root[:, None] ** 2)
+        total = np.add.reduceat(self.root**2, self.query_start[:-1])
+        unit = self.root**2 / np.repeat(np.sqrt(total), np.diff(self.query_start))
+        ends = (self.query_of, np.arange(unit.size))
+        means = sparse.csr_array((unit, ends), shape=(total.size, unit.size)) @ rows
+        return (squares - means.T @ means).toarray()
 
     def kernel(self) -> FloatArray:
         """Return A A'; O(m^2 d), columns of X taken a few at a time, or by sparse products."""
-        if sparse.issparse(self.X):
-            weighted, means = self._weighted(), self._indicator()
-            result = (weighted @ weighted.T).toarray()
-            raw = result.diagonal().copy()
-            result -= means @ (means.T @ result)
-            result -= (means @ (means.T @ result.T)).T
-            flat = result.diagonal() <= _FLAT * raw
-            result[flat], result[:, flat] = 0.0, 0.0
-            return result
-        return super().kernel()
+        if not sparse.issparse(self.X):
+            return super().kernel()
+        rows = self._sparse_rows()
+        half = centred((rows @ rows.T).toarray(), self.root, self.query_start)
+        return centred(np.ascontiguousarray(half.T), self.root, self.query_start)
 
     def lift_means(self, kernel: FloatArray) -> float:
         """Add c u u' to A A' for the unit vector u of each query, along which it is 0; return c."""
@@ -171,17 +159,8 @@ class CentredRows(Equations):
         columns = dense(self.X[:, features][self.row_of])
         return centred(columns, self.root, self.query_start)
 
-    def _weighted(self) -> Any:
-        scale = sparse.diags_array(self.root)
-        return (scale @ sparse.csr_array(self.X)[self.row_of].astype(np.float64)).tocsr()
-
-    def _indicator(self) -> Any:
-        """Return the matrix whose columns are the queries' unit vectors: L = I - P P'."""
-        lengths = np.diff(self.query_start)
-        total = np.add.reduceat(self.root**2, self.query_start[:-1])
-        values = self.root / np.repeat(np.sqrt(total), lengths)
-        shape = (self.root.size, lengths.size)
-        return sparse.csr_array((values, (np.arange(self.root.size), self.query_of)), shape=shape)
+    def _sparse_rows(self) -> Any:
+        return sparse.csr_array(self.X)[self.row_of].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,16 +190,10 @@ class Comparisons(Equations):
         b = (root * magnitude[order])[:, None]
         return cls(X, b, root, starts, pairs.i[order], pairs.j[order])
 
-    @property
-    def n_pairs(self) -> int:
-        """The number of comparisons."""
-        return int(self.root.size)
-
-    def blocks(self, query: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
         limit = block_rows(self.n_features)
-        parts = [part for part, _ in whole_queries(self.query_start, limit)]
-        for part in parts if query is None else [self.equations_of(query)]:
+        for part, _ in whole_queries(self.query_start if starts is None else starts, limit):
             for piece in threads.blocks(part.stop, limit, part.start):
                 yield piece, self._rows(piece, slice(None))
 

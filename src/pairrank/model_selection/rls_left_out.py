@@ -60,7 +60,6 @@ class Spectrum:
         with np.errstate(over="ignore", invalid="ignore"):
             if self.is_dual:
                 kernel = problem.kernel()
-                self.flat = kernel.diagonal() == 0
                 if isinstance(problem, CentredRows):
                     self.shift = problem.lift_means(kernel)
                 self.values, self.vectors = eigen(kernel)
@@ -71,14 +70,12 @@ class Spectrum:
                 self.moments = self.vectors.T @ self._target
 
     def coefs(self, alphas: FloatArray) -> FloatArray:
-        """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
+        """Return the weights at every alpha, (n_alphas, n_features, n_targets)."""
         weights = _solved(self.values, self.vectors, self.moments, alphas)
-        if self.is_dual:
-            n_alphas, n_equations, n_targets = weights.shape
-            columns = weights.transpose(1, 0, 2).reshape(n_equations, n_alphas * n_targets)
-            spread = self.problem.moments(columns).reshape(-1, n_alphas, n_targets)
-            return np.ascontiguousarray(spread.transpose(1, 2, 0))
-        return np.ascontiguousarray(weights.transpose(0, 2, 1))
+        if not self.is_dual:
+            return weights
+        columns = self.problem.moments(np.hstack(weights))
+        return np.stack(np.hsplit(columns, alphas.size))
 
     def shrinkage(self, alphas: FloatArray) -> FloatArray:
         """Return the diagonal D at every alpha, (n_alphas, rank)."""
@@ -89,10 +86,7 @@ class Spectrum:
         return (alphas[:, None] if self.is_dual else -1.0) / (self.values + alphas[:, None])
 
     def factors(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, F): whole queries; a long query in pieces where F must be computed.
-
-        Rows of A that are 0 give rows of F that are 0 where F is A U; see `flat` where it is V.
-        """
+        """Yield (equations, F): whole queries; a long query in pieces where F must be computed."""
         if self.is_dual:
             yield slice(0, self.problem.root.size), self.vectors
             return
@@ -103,7 +97,11 @@ class Spectrum:
         """Return F of one query, (its equations, rank)."""
         if self.is_dual:
             return self.vectors[self.problem.equations_of(query)]
-        return np.vstack([block @ self.vectors for _, block in self.problem.blocks(query)])
+        return np.vstack([block @ self.vectors for _, block in self.blocks_of(query)])
+
+    def blocks_of(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A) of one query."""
+        return self.problem.blocks(self.problem.query_start[query : query + 2])
 
     def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
         """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
@@ -113,14 +111,13 @@ class Spectrum:
         """
         if np.diff(self.problem.query_start)[query] > self.values.size:
             gram, target = self._gram.copy(), self._target.copy()
-            for part, block in self.problem.blocks(query):
+            for part, block in self.blocks_of(query):
                 gram -= block.T @ block
                 target -= block.T @ self.problem.b[part]
             if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
                 values, vectors = eigen(gram)
                 return _solved(values, vectors, vectors.T @ target, alphas)
-        others = Spectrum(self.problem.without(self.problem.query_of == query))
-        return others.coefs(alphas).transpose(0, 2, 1)
+        return Spectrum(self.problem.without(self.problem.query_of == query)).coefs(alphas)
 
 
 def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -153,11 +150,9 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
                 ) from None
         if found is None:
             weights = spectrum.coefs_without(query, alphas)
-            blocks = [block @ weights for _, block in problem.blocks(query)]
+            blocks = [block @ weights for _, block in spectrum.blocks_of(query)]
             found = np.concatenate(blocks, axis=1)
         result[:, rows] = found
-    if spectrum.is_dual:
-        result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]
     largest = np.maximum.reduceat(np.abs(result), starts[:-1], axis=1)
     largest = np.maximum(largest, 2.0**-_FLOOR_BITS * largest.max(axis=1, keepdims=True))
@@ -279,7 +274,7 @@ def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     for equation in np.flatnonzero(alone).tolist():
         left_out = np.arange(alone.size) == equation
         row = next(problem.without(~left_out).blocks())[1]
-        result[:, equation] = Spectrum(problem.without(left_out)).coefs(alphas)[:, 0] @ row[0]
+        result[:, equation] = Spectrum(problem.without(left_out)).coefs(alphas)[:, :, 0] @ row[0]
     return result / problem.root
 
 

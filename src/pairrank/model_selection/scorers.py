@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -11,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, arguments_of, takes_rows
-from pairrank.metrics._names import METRICS, Metric, metric_named, metric_of
+from pairrank.metrics._names import Metric, metric_named, metric_of
 
 
 class QueryScorer:
@@ -133,13 +134,13 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     """
     if callable(scoring):
         return scoring
-    if isinstance(scoring, str) and scoring in READY:
-        return READY[scoring]
-    return QueryScorer(metric_named(scoring))
+    return _scorer_named(str(scoring))
 
 
-READY = {name: QueryScorer(metric) for name, metric in METRICS.items() if not metric.needs_k}
-"""The scorers of all metrics that need no position, by name."""
+@functools.cache
+def _scorer_named(name: str) -> QueryScorer:
+    """Return the one scorer of a name."""
+    return QueryScorer(metric_named(name))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:

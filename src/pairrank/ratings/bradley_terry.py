@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import _validation as validation
@@ -32,7 +32,8 @@ Covariance = Literal["auto", "hessian", "robust", "clusters", "dyadic"]
 _OF_COVARIANCE = ("covariance_", "standard_errors_", "degrees_of_freedom_")
 
 
-class BradleyTerry(RatedItems, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class BradleyTerry(RatedItems):
     r"""Ratings of named items from comparisons, with ties, covariates and confidence intervals.
 
     .. math:: \Pr[a \succ b] = \frac1{1 + e^{-d}}, \qquad d = s_a - s_b + \beta^T z
@@ -124,26 +125,15 @@ class BradleyTerry(RatedItems, BaseEstimator):
     array([0.56, 0.44])
     """
 
-    def __init__(
-        self,
-        *,
-        ties: Ties = "half",
-        alpha: float = 0.0,
-        scale: float | Literal["elo"] = 1.0,
-        anchor: float | Mapping[Any, float] | None = None,
-        covariance: Covariance | None = "auto",
-        level: float = 0.95,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> None:
-        self.ties = ties
-        self.alpha = alpha
-        self.scale = scale
-        self.anchor = anchor
-        self.covariance = covariance
-        self.level = level
-        self.tol = tol
-        self.max_iter = max_iter
+    _: KW_ONLY
+    ties: Ties = "half"
+    alpha: float = 0.0
+    scale: float | Literal["elo"] = 1.0
+    anchor: float | Mapping[Any, float] | None = None
+    covariance: Covariance | None = "auto"
+    level: float = 0.95
+    tol: float = 1e-10
+    max_iter: int = 1000
 
     def fit(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._arrays import as_float_array, is_hashable, shown
@@ -14,23 +15,11 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences.pair_inputs import name_codes
 from pairrank.ratings.likelihoods import LIKELIHOODS
-from pairrank.ratings.ranking import Contrast, Ranking, check_level, quantile
+from pairrank.ratings.ranking import Contrast, check_level, quantile
 
 
-class RatedItems:
+class RatedItems(BaseEstimator):
     """Scores of named items under a likelihood of comparisons."""
-
-    ties: str
-    level: float
-    items_: NDArray[Any]
-    scores_: FloatArray
-    covariance_: FloatArray
-    degrees_of_freedom_: float
-    coef_: FloatArray
-    covariate_names_: NDArray[Any]
-    ranking_: Ranking
-    _scale: float
-    _tie: float
 
     def predict_proba(self, a: Any, b: Any, *, covariates: Any = None) -> FloatArray:
         """Return the probabilities that `a` wins against `b`, ties (if estimated) and loses.
