@@ -15,7 +15,7 @@ from pairrank._extras import require
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import atomic_write
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.plotting.subject import judged_rows, subject_of
+from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
@@ -117,35 +117,34 @@ def report(
     '<!doctype html>'
     """
     template = page_template()
-    subject = subject_of(model, X)
-    n_rows = subject.X.shape[0]
+    subjects = [subject_of(model, X)]
+    n_rows = subjects[0].X.shape[0]
     judged, layout = judged_rows(y, n_rows, rows)
     validation.check_number(random_state, "random_state", inclusive=True, integer=True)
-    rival = None
     if other is not None:
-        rival = subject_of(other, X if X_other is None else X_other)
-        if rival.X.shape[0] != n_rows:
-            raise PairrankError(
-                f"X_other has {rival.X.shape[0]} rows, but X {n_rows}: give the same rows"
-            )
-    probabilities = subject.gives_probabilities and (rival is None or rival.gives_probabilities)
+        subjects.append(subject_of(other, X if X_other is None else X_other))
+        n_others = subjects[1].X.shape[0]
+        if n_others != n_rows:
+            raise PairrankError(f"X_other has {n_others} rows, but X {n_rows}: give the same rows")
+    probabilities = all(each.gives_probabilities for each in subjects)
     material = Material(
-        subject,
+        subjects,
         judged,
         layout,
-        graph if graph is not None else getattr(subject.ranker, "graph", "full"),
+        graph if graph is not None else getattr(subjects[0].ranker, "graph", "full"),
         chosen_metrics(metrics, judged, layout, probabilities=probabilities),
-        rival,
-        names or _names(subject.ranker, None if rival is None else rival.ranker),
+        names or _names(subjects),
         random_state,
     )
     heading = f"Report on {material.names[0]}" if title is None else title
     return Report(template.render(title=heading, page=content_of(material)))
 
 
-def _names(ranker: Any, other: Any) -> tuple[str, str]:
-    first, second = type(ranker).__name__, type(other).__name__
-    return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    names = [type(each.ranker).__name__ for each in subjects]
+    return (
+        names if len(names) == len(set(names)) else [f"{names[0]} (first)", f"{names[1]} (second)"]
+    )
 
 
 def page_template() -> Any:

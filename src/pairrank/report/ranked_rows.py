@@ -118,15 +118,14 @@ def shown_queries(
     subject: Subject,
     y: Any,
     preferences: Levels | Pairs,
-    scores: FloatArray,
+    scores: Sequence[FloatArray],
     queries: Queries,
     places: Sequence[int],
     values: FloatArray,
-    other_scores: FloatArray | None = None,
 ) -> list[dict[str, Any]]:
     """Return the queries at some places with their rows; O(n_rows) for each.
 
-    Positions count from 1; `other_position` is that by the scores of another model.
+    Positions count from 1; `other_position` is that by the second scores, of another model.
     """
     if not places:
         return []
@@ -135,9 +134,8 @@ def shown_queries(
     found = []
     for number, place in enumerate(places):
         rows = queries.order[queries.start[place] : queries.start[place + 1]]
-        at = _shown(scores[rows], worth[rows])
-        position = _positions(scores[rows])
-        beside = None if other_scores is None else _positions(other_scores[rows])
+        at = _shown(scores[0][rows], worth[rows])
+        position, *beside = (_positions(each[rows]) for each in scores)
         shown = rows[at]
         shares: list[list[tuple[str, float]]] = [[] for _ in at]
         if means is not None:
@@ -146,10 +144,10 @@ def shown_queries(
             {
                 "position": int(position[one]),
                 "row": int(row),
-                "score": float(scores[row]),
+                "score": float(scores[0][row]),
                 "label": label,
                 "shares": share,
-                "other_position": None if beside is None else int(beside[one]),
+                "other_position": int(beside[0][one]) if beside else None,
             }
             for one, row, label, share in zip(
                 at, shown, label_texts(y, preferences, shown), shares, strict=True

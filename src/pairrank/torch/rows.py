@@ -63,19 +63,14 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
 
     With two dimensions, (batch, list length), each row of the batch is a query.
     """
+    given = {"labels": labels, "qid": qid, "mask": mask, **weights}
+    arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
     if isinstance(labels, Pairs):
         if mask is not None:
             raise PairrankError(
                 "mask cannot be combined with Pairs: name the rows to compare in them"
             )
-        n_rows, named = (
-            labels.n_rows,
-            {name: as_array(each, name) for name, each in weights.items()},
-        )
-        queries = validation.check_query_ids(as_array(qid, "qid"), n_rows)
-        return Rows(labels, queries, _checked_weights(named, n_rows), (n_rows,), None)
-    given = {"labels": labels, "qid": qid, "mask": mask, **weights}
-    arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
+        return _laid_out(labels, labels.n_rows, arrays, (labels.n_rows,))
     if "labels" not in arrays:
         raise PairrankError("labels are None: give one label per score")
     shape = _shape_of(arrays["labels"])
@@ -97,8 +92,7 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
         if not kept.size:
             return Rows(np.empty(0), None, dict.fromkeys(WEIGHTS), shape, kept)
     found = validation.check_labels(arrays["labels"], name="labels")
-    queries = validation.check_query_ids(arrays.get("qid"), found.size)
-    return Rows(found, queries, _checked_weights(arrays, found.size), shape, kept)
+    return _laid_out(found, found.size, arrays, shape, kept)
 
 
 def as_array(values: Any, name: str) -> Any:
@@ -149,11 +143,15 @@ def _of_lists(arrays: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
     return {**flat, "qid": np.repeat(np.arange(shape[0]), shape[1])}
 
 
-def _checked_weights(given: dict[str, Any], n_rows: int) -> dict[str, FloatArray | None]:
-    return {
+def _laid_out(
+    labels: Any, n_rows: int, given: dict[str, Any], shape: tuple[int, ...], kept: Any = None
+) -> Rows:
+    """Return rows after a check of their queries and weights."""
+    weights = {
         name: validation.check_weights(given.get(name), n_rows, name, all_zero=True)
         for name in WEIGHTS
     }
+    return Rows(labels, validation.check_query_ids(given.get("qid"), n_rows), weights, shape, kept)
 
 
 REDUCTIONS = {
