@@ -9,11 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
 from pairrank._docstrings import described_by, entries
+from pairrank._protocols import Array
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
@@ -139,7 +140,7 @@ def compare(
     candidates = [candidate_of(name, chosen[name], graph, random_state) for name in chosen]
     (layout,) = rows_given(rows, "")
     given = _checked_rows(X, y, layout)
-    query_names: NDArray[Any] = np.array([None])
+    query_names: Array = np.array([None])
     if given.qid is not None:
         query_names, codes = query_codes(given.qid)
         given = given._replace(layout={**given.layout, "qid": codes})

@@ -8,10 +8,9 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.comparison.cells import SECONDS, Columns
 from pairrank.metrics.tables import compare_values
 
@@ -143,7 +142,7 @@ def columns_of(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None
     return {name: np.array([each[name] for each in records]) for name in names}
 
 
-def units_of(table: Columns, metric: str, unit: NDArray[Any]) -> dict[str, FloatArray]:
+def units_of(table: Columns, metric: str, unit: Array) -> dict[str, FloatArray]:
     """Return each model's mean value of each unit; NaN where there is none.
 
     `unit` is the code of the unit of each row of the table, from 0.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io.rows import is_word, names_of, refuse_merged_labels
 
@@ -35,13 +36,13 @@ class Table:
         self.place = place
         self._explain = explain
 
-    def refuse(self, bad: np.ndarray[Any, Any], what: Callable[[int], str]) -> None:
+    def refuse(self, bad: Array, what: Callable[[int], str]) -> None:
         """Raise a FileFormatError that names the first bad row, if there is one."""
         if bad.any():
             row = int(np.argmax(bad))
             raise FileFormatError(f"{self.place(row)}: {what(row)}")
 
-    def numbers(self, column: str) -> np.ndarray[Any, Any]:
+    def numbers(self, column: str) -> Array:
         """Return a column of finite numbers as float64."""
         cells = self.columns[column]
         if not is_numeric(cells.type):
@@ -50,14 +51,14 @@ class Table:
                 "another column, or turn it into numbers"
             )
         self._refuse_empty(column, cells.is_null())
-        values: np.ndarray[Any, Any] = cells.cast("float64", safe=False).to_numpy()
+        values: Array = cells.cast("float64", safe=False).to_numpy()
         if not np.isfinite(values).all():
             self._explain()
             what = f"column {column!r} is not finite; {REMEDY}"
             self.refuse(~np.isfinite(values), lambda _: what)
         return values
 
-    def labels(self, column: str) -> np.ndarray[Any, Any]:
+    def labels(self, column: str) -> Array:
         """Return labels as float64 if all are numbers, as text if all are names."""
         cells = self.columns[column]
         if is_numeric(cells.type):
@@ -79,7 +80,7 @@ class Table:
         refuse_merged_labels(labels, lambda row: str(cells[row].as_py()), self.place)
         return labels
 
-    def _refuse_labels(self, bad: np.ndarray[Any, Any], cells: Any, wanted: str) -> None:
+    def _refuse_labels(self, bad: Array, cells: Any, wanted: str) -> None:
         self.refuse(
             bad,
             lambda row: (
@@ -88,7 +89,7 @@ class Table:
             ),
         )
 
-    def identifiers(self, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
+    def identifiers(self, column: str, *, as_text: bool = False) -> Array:
         """Return a column of identifiers; with `as_text` texts that are whole numbers stay text."""
         cells = self.columns[column]
         if is_numeric(cells.type) and str(cells.type) != "bool":

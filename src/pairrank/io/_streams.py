@@ -20,6 +20,9 @@ from typing import IO, Any
 from pairrank._docstrings import described_by, entries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
+AnyPath = str | os.PathLike[str]
+AnyFile = AnyPath | IO[bytes]
+
 STANDARD_STREAM = "-"
 
 _SHARED = entries("""
@@ -64,7 +67,7 @@ writes = described_by(
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
     """Open `path` for writing bytes; "-" is standard output.
 
     The content goes to a temporary file in the same folder, which replaces the old file if the
@@ -85,7 +88,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def refuse_read_only(path: str | os.PathLike[str]) -> None:
+def refuse_read_only(path: AnyPath) -> None:
     """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace."""
     try:
         mode = os.stat(path).st_mode
@@ -157,7 +160,7 @@ _COMPRESSORS: dict[str, Any] = {
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK = 4 << 20
-ReadingCallback = Callable[[int, int, int], object]
+ReadingCallback = Callable[[int, int, int], object] | None
 """Called with the bytes read so far, the file's size and the rows so far; 0 is unknown."""
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
@@ -204,7 +207,7 @@ def open_source(source: Any) -> Iterator[IO[bytes]]:
             ) from error
 
 
-def read_bytes(source: Any, callback: ReadingCallback | None = None) -> bytes:
+def read_bytes(source: Any, callback: ReadingCallback = None) -> bytes:
     """Return the decompressed content of a path, "-" (standard input) or a binary file object."""
     with open_source(source) as stream:
         if callback is None:

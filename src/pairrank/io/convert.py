@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
 from pairrank.io._streams import (
+    AnyFile,
+    AnyPath,
     ReadingCallback,
     is_file,
     name_of,
@@ -33,17 +34,17 @@ from pairrank.io.trec import documents_of
 
 @writes
 def convert(
-    source: str | os.PathLike[str] | IO[bytes],
-    target: str | os.PathLike[str] | IO[bytes],
+    source: AnyFile,
+    target: AnyFile,
     *,
     format: str = "auto",
     to: str = "auto",
     label: str | None = "label",
     drop: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
+    query_sizes: AnyPath | None = None,
     dtype: Any = np.float64,
-    callback: ReadingCallback | None = None,
+    callback: ReadingCallback = None,
     **columns: str | None,
 ) -> None:
     """Write the rows of a file in another format: text as Parquet for `RowBlocks.from_parquet`.
@@ -97,7 +98,7 @@ def convert(
 
 
 def _svmlight_blocks(
-    source: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
+    source: Any, dtype: np.dtype[Any], callback: ReadingCallback
 ) -> Iterator[Rows]:
     """Yield the rows of svmlight text, with the document identifiers in their comments, if any."""
     content = source if is_file(source) else read_bytes(source, callback)
@@ -125,7 +126,7 @@ def _svmlight_blocks(
 
 
 def _csv_blocks(
-    source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback | None
+    source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
     text: Any = content_of(source, "csv", callback)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import (
     STANDARD_STREAM,
+    AnyFile,
+    AnyPath,
     ReadingCallback,
     name_of,
     reads,
@@ -58,7 +60,7 @@ def format_of(source: Any, format: str = "auto") -> str:
 
 @reads
 def read_rows(
-    source: str | os.PathLike[str] | IO[bytes],
+    source: AnyFile,
     *,
     format: str = "auto",
     label: str | None = "label",
@@ -66,11 +68,11 @@ def read_rows(
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
+    query_sizes: AnyPath | None = None,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
-    callback: ReadingCallback | None = None,
+    callback: ReadingCallback = None,
     **columns: str | None,
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
@@ -174,7 +176,7 @@ def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
 
 @writes
 def write_rows(
-    target: str | os.PathLike[str] | IO[bytes],
+    target: AnyFile,
     rows: Rows,
     *,
     format: str = "auto",

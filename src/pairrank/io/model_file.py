@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import atomic_write, name_of, read_bytes
+from pairrank.io._streams import AnyPath, atomic_write, name_of, read_bytes
 
 FORMAT = "pairrank-model"
 VERSION = 2
@@ -42,11 +43,11 @@ class ModelRecord(NamedTuple):
 
     estimator: str
     params: dict[str, Any]
-    arrays: dict[str, np.ndarray[Any, Any]]
+    arrays: dict[str, Array]
     info: dict[str, Any]
 
 
-def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
+def write_model(path: AnyPath, record: ModelRecord) -> None:
     """Write a model file atomically; "-" is standard output.
 
     Raises a PairrankError for a parameter that is not a JSON value, such as a callable kernel.
@@ -74,7 +75,7 @@ def _plain(value: Any) -> Any:
     )
 
 
-def is_model_file(path: str | os.PathLike[str]) -> bool:
+def is_model_file(path: AnyPath) -> bool:
     """Return whether a file may be a model, by its first bytes."""
     if not os.path.isfile(path):
         return False
@@ -82,7 +83,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
         return stream.read(len(_MAGIC)) == _MAGIC
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelRecord:
+def read_model(path: AnyPath) -> ModelRecord:
     """Read a model file; "-" is standard input.
 
     Raises a FileFormatError if the file is not a model file, of another version, or damaged.
@@ -114,9 +115,9 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     return ModelRecord(header["estimator"], header["params"], arrays, header["info"])
 
 
-def _array(text: bytes) -> np.ndarray[Any, Any]:
+def _array(text: bytes) -> Array:
     """Return the array of npy data, of numbers or text."""
-    array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
+    array: Array = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
     if array.dtype.kind not in "biufU":
         raise ValueError(f"an array holds {array.dtype}, neither numbers nor text")
     if not 0 <= array.dtype.itemsize <= max(len(text), _WIDEST):  # numpy 1.26 overflows

@@ -12,7 +12,7 @@ from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.plotting.subject import Subject
 from pairrank.plotting.svg import Picture
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Pairs, Preferences
 from pairrank.report import pictures
 from pairrank.report.measures import (
     LEVEL,
@@ -128,7 +128,7 @@ def _line(
 
 
 def _facts(
-    subject: Subject, y: Any, preferences: Levels | Pairs, queries: Queries
+    subject: Subject, y: Any, preferences: Preferences, queries: Queries
 ) -> list[tuple[str, Any]]:
     facts: list[tuple[str, Any]] = [
         ("Rows", subject.X.shape[0]),

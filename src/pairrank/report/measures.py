@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import check_metrics, metric_named
 from pairrank.metrics.tables import columns_of
@@ -92,8 +91,8 @@ def measure(
 
 
 def worst_and_best(
-    values: FloatArray, sizes: NDArray[Any], *, greater_is_better: bool, most: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    values: FloatArray, sizes: Array, *, greater_is_better: bool, most: int
+) -> tuple[Array, Array]:
     """Return the places of the worst queries, worst first, and of the best ones, best first.
 
     No query is in both; of equal queries the one with more rows comes first.
@@ -140,7 +139,7 @@ class Levels(NamedTuple):
     is_centred: bool
 
 
-def score_levels(y: NDArray[Any], scores: FloatArray, query_of: NDArray[Any] | None) -> Levels:
+def score_levels(y: Array, scores: FloatArray, query_of: Array | None) -> Levels:
     """Return the distribution of the scores of each label; O(n_rows log n_rows).
 
     With queries the scores are less the mean of their query, because only rows of one query are
@@ -161,7 +160,7 @@ def score_levels(y: NDArray[Any], scores: FloatArray, query_of: NDArray[Any] | N
     return Levels(found, low, high, n_left_out, query_of is not None)
 
 
-def _bands(y: NDArray[Any]) -> tuple[list[str], NDArray[Any], int]:
+def _bands(y: Array) -> tuple[list[str], Array, int]:
     """Return the names of levels or bands, that of each row, and the number of levels left out."""
     labels, codes = np.unique(y, return_inverse=True)
     is_number = labels.dtype.kind in "fiu"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import atomic_write
+from pairrank.io._streams import AnyPath, atomic_write
 from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
@@ -34,7 +33,7 @@ class Report:
 
     html: str
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the page to a file, whole or not at all; "-" is standard output."""
         with atomic_write(path) as file:
             file.write(self.html.encode())

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.plotting.subject import Subject, subject_of
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import counting_order, query_codes
 
 
@@ -57,7 +57,7 @@ def contributions(model: Any, X: Any) -> Any:
 
 
 def largest_shares(
-    subject: Subject, rows: NDArray[Any], mean: FloatArray, n_shown: int
+    subject: Subject, rows: Array, mean: FloatArray, n_shown: int
 ) -> list[list[tuple[str, float]]]:
     """Return the largest contributions to some rows' scores, less those of `mean` features.
 
@@ -87,8 +87,8 @@ MOST_SHARES = 4
 class Queries(NamedTuple):
     """The rows of each query: `order[start[q]:start[q + 1]]` are those of query q."""
 
-    names: NDArray[Any]
-    query_of: NDArray[Any]
+    names: Array
+    query_of: Array
     order: NDArray[np.int32]
     start: NDArray[np.int64]
 
@@ -98,7 +98,7 @@ class Queries(NamedTuple):
         return np.diff(self.start)
 
 
-def queries_of(qid: NDArray[Any] | None, n_rows: int) -> Queries:
+def queries_of(qid: Array | None, n_rows: int) -> Queries:
     """Return the rows of each query; without `qid` there is one query."""
     names, codes = np.array(["all rows"]), np.zeros(n_rows, dtype=np.int32)
     if qid is not None:
@@ -106,7 +106,7 @@ def queries_of(qid: NDArray[Any] | None, n_rows: int) -> Queries:
     return Queries(names, codes, *counting_order(codes, names.size))
 
 
-def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list[str]:
+def label_texts(y: Any, preferences: Preferences, rows: Array) -> list[str]:
     """Return the labels of some rows as text; of comparisons, the weights won and lost."""
     if not isinstance(y, Pairs):
         return [f"{label:g}" if y.dtype.kind in "fiu" else str(label) for label in y[rows]]
@@ -117,7 +117,7 @@ def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list
 def shown_queries(
     subject: Subject,
     y: Any,
-    preferences: Levels | Pairs,
+    preferences: Preferences,
     scores: Sequence[FloatArray],
     queries: Queries,
     places: Sequence[int],

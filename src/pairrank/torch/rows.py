@@ -15,9 +15,17 @@ from torch import Tensor
 from pairrank import _arrays
 from pairrank import _validation as validation
 from pairrank._arrays import shown
-from pairrank._protocols import FloatArray, LossFamily, Squares, Tubes
+from pairrank._protocols import Array, FloatArray, LossFamily, Squares, Tubes
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
+from pairrank.preferences import (
+    Differences,
+    Levels,
+    OrderGraph,
+    Pairs,
+    Preferences,
+    as_graph,
+    refuse_roles,
+)
 
 WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
@@ -26,7 +34,7 @@ class Rows(NamedTuple):
     """The rows of flat scores: labels (or Pairs), queries and weights, one entry per row."""
 
     labels: Any
-    qid: NDArray[Any] | None
+    qid: Array | None
     weights: dict[str, FloatArray | None]
     shape: tuple[int, ...]
     """The shape of the scores before they are made flat."""
@@ -164,7 +172,7 @@ REDUCTIONS = {
 """The reduction of the rankers that each reduction follows, and whether it is divided by W."""
 
 
-Compared = tuple[Levels | Pairs | Differences, float]
+Compared = tuple[Preferences | Differences, float]
 """Pairs with their weights, and a factor of their sum."""
 
 
@@ -173,7 +181,7 @@ def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction:
     kind, is_mean = REDUCTIONS[reduction]
     layout = {"qid": rows.qid, **rows.weights}
     is_plain = as_graph(graph) == "full" and levels is None
-    found: Levels | Pairs | Differences
+    found: Preferences | Differences
     if isinstance(rows.labels, Pairs):
         if not is_plain:
             raise PairrankError("Pairs are preferences already: leave graph and levels out")
@@ -198,7 +206,7 @@ def is_of_differences(family: LossFamily) -> bool:
     return isinstance(family, Squares | Tubes)
 
 
-def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Levels | Pairs, float]:
+def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Preferences, float]:
     graph = as_graph(graph)
     if levels is not None:
         known = np.unique(validation.check_labels(as_array(levels, "levels"), name="levels"))
