@@ -16,7 +16,6 @@ import pairrank.io.svmlight as module
 import pairrank.io.tables as tables
 from pairrank.io import (
     Rows,
-    convert,
     read_rows,
     write_rows,
 )
@@ -28,8 +27,8 @@ def test_atomic_write_keeps_links_and_permissions(tmp_path):
     path.write_text("old")
     path.chmod(0o640)
     link.symlink_to(path)
-    with atomic_write(link, "w") as file:
-        file.write("new")
+    with atomic_write(link) as file:
+        file.write(b"new")
     assert link.is_symlink()
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -40,8 +39,6 @@ def test_atomic_write_keeps_links_and_permissions(tmp_path):
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o644
-    with pytest.raises(ValueError, match="mode"), atomic_write(path, "a"):
-        pass
 
 
 CONVERSION = """
@@ -52,44 +49,20 @@ calls = []
 
 def stop(n_bytes, size, n_rows):
     calls.append(n_rows)
-    if calls.count(n_rows) < 2 or n_rows < 200:  # in the second reading, amid the rows
-        return
-    if sys.argv[3] == "die":
+    if calls.count(n_rows) == 2 and n_rows >= 200:  # in the second reading, amid the rows
         os.kill(os.getpid(), signal.SIGKILL)
-    if sys.argv[3] == "wait":
-        sys.argv[3] = ""
-        print("started", flush=True)
-        sys.stdin.readline()
 
 convert(sys.argv[1], sys.argv[2], callback=stop)
 """
 
 
-def conversion(source, target, what):
-    command = [sys.executable, "-c", CONVERSION, str(source), str(target), what]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files are locked by fcntl")
-def test_a_killed_conversion_leaves_no_half_file_and_the_next_one_cleans_up(tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
+def test_a_killed_conversion_leaves_no_half_file(tmp_path):
     source, target = tmp_path / "rows.txt", tmp_path / "rows.parquet"
     source.write_text("".join(f"{k % 3} 1:{k} 2:0.5\n" for k in range(500)))
-    with conversion(source, target, "die") as killed:
-        assert killed.wait() == -signal.SIGKILL
+    done = subprocess.run([sys.executable, "-c", CONVERSION, source, target], check=False)
+    assert done.returncode == -signal.SIGKILL
     assert not target.exists()
-    (left,) = tmp_path.glob(".*.part")
-    other_target = tmp_path / ".other.parquet.left.part"
-    other_target.write_text("half")
-    with conversion(source, target, "wait") as other:
-        assert other.stdout.readline() == "started\n"
-        assert not left.exists()
-        (written,) = set(tmp_path.glob(".*.part")) - {other_target}
-        convert(source, target)
-        assert written.exists()
-        other.communicate("\n")
-    assert other.returncode == 0
-    assert read_rows(target).X.shape == (500, 2)
-    assert set(tmp_path.iterdir()) == {source, target, other_target}
 
 
 def read(text: str | bytes, **options) -> Rows:

@@ -134,20 +134,16 @@ def product(targets, sources, moments, blocks, limits, width, result):
         series = result[at * degree : at * degree + degree]
         for k in range(degree):
             series[k] = 0.0
-        if high == low:
-            continue
-        first = np.int64(sources[low] - key) + near
-        if sources[high - 1] - sources[low] == high - 1 - low:
-            here = moments[low * degree : high * degree]
-            begin = first * degree
+        start = low
+        while start < high:
+            stop = start + 1
+            while stop < high and sources[stop] - sources[start] == stop - start:
+                stop += 1
+            here = moments[start * degree : stop * degree]
+            begin = (np.int64(sources[start] - key) + near) * degree
             for k in range(degree):
-                series[k] = _dot(blocks[k, begin : begin + len(here)], here)
-        else:
-            for other in range(low, high):
-                here = moments[other * degree : other * degree + degree]
-                begin = (np.int64(sources[other] - key) + near) * degree
-                for k in range(degree):
-                    series[k] += _dot(blocks[k, begin : begin + degree], here)
+                series[k] += _dot(blocks[k, begin : begin + len(here)], here)
+            start = stop
     _add_beyond(targets, sources, moments, degree, near, limits[2], limits[3], width, 1.0, result)
     _add_beyond(targets, sources, moments, degree, near, limits[0], limits[1], width, -1.0, result)
 

@@ -17,10 +17,8 @@ from pairrank.solvers.descent import Trial, search_slope
 
 _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
-_NEAR, _NEARER = 0.2, 0.05
-"""The Hessian is reused where the standard deviation of the change of scores is at most this: the
-smaller number where a Hessian costs less than `_CHEAP` evaluations."""
-_CHEAP = 0.1
+_NEAR = 0.4
+"""The Hessian is reused where the standard deviation of the change of scores is at most this."""
 _MOST_BANDS = 256
 _COARSER = 16
 """How much wider the cells of bands are than those of a precise sum."""
@@ -118,10 +116,7 @@ class SampledModel:
         """Whether the scores differ by less than the error of sampling from the Hessian's."""
         if self._is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
-        design = self._sample.design
-        cost = sampled_hessian_cost(design.n_rows, self._n_rows, design.n_features)
-        change = design.scores(w - known)
-        return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
+        return bool(self._sample.design.scores(w - known).std() <= _NEAR)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:

@@ -201,7 +201,7 @@ def box_rule(profiles: tuple[Profile, ...], eps: float, rows: float = 1000.0) ->
         """Return the approximate nanoseconds of a code: three products of boxes, and its rows."""
         boxes = _SPREAD / rule.width + 1.0
         product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2
-        return 3.0 * product + rows * (rule.degree + 5)
+        return 0.75 * product + 1.25 * rows * rule.degree
 
     return min(
         (rule for rule in rules if max(error_bound(rule, each) for each in profiles) <= eps),
