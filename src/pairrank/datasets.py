@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairrank._protocols import Array
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 
@@ -24,11 +25,11 @@ class Generated(NamedTuple):
         Weights of the utility without noise.
     """
 
-    X: np.ndarray[Any, Any]
-    y: np.ndarray[Any, Any]
-    qid: np.ndarray[Any, Any]
-    utility: np.ndarray[Any, Any]
-    coef: np.ndarray[Any, Any]
+    X: Array
+    y: Array
+    qid: Array
+    utility: Array
+    coef: Array
 
 
 def _rng(random_state: Any) -> np.random.Generator:
@@ -114,9 +115,7 @@ def make_queries(
     return Generated(X, y, np.repeat(np.arange(n_queries), sizes), utility, coef / spread)
 
 
-def _query_sizes(
-    rng: np.random.Generator, n_queries: int, rows_per_query: Any
-) -> np.ndarray[Any, Any]:
+def _query_sizes(rng: np.random.Generator, n_queries: int, rows_per_query: Any) -> Array:
     if isinstance(rows_per_query, tuple) and len(rows_per_query) == 2:
         low, high = rows_per_query
         _check_sizes(rows_per_query=low)
@@ -138,7 +137,7 @@ def _features(
     latent: int | None,
     condition: float,
     kind: Any,
-) -> np.ndarray[Any, Any]:
+) -> Array:
     """Return normal features of mean variance 1; with factors, F S Q' + sigma E.
 
     The eigenvalues of the covariance Q S^2 Q' + sigma^2 I decrease geometrically from 1 + sigma^2

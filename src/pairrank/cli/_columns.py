@@ -36,15 +36,15 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _IDENTIFIER = re.compile(r"(.*[_\-. ])?(id|docno)|(q|query|doc|item|user)id", re.IGNORECASE)
 
 
-def with_format(source: str, columns: Columns) -> Columns:
-    """Return the options of columns with the format of a file: that of a folder is Parquet."""
+def format_in(source: str, columns: Columns) -> str:
+    """Return the format of a data file by the options; that of a folder is Parquet."""
     is_folder = columns["format"] == "auto" and Path(source).is_dir()
-    return {**columns, "format": "parquet" if is_folder else format_of(source, columns["format"])}
+    return "parquet" if is_folder else format_of(source, columns["format"])
 
 
 def has_names(source: str, columns: Columns) -> bool:
     """Whether the columns of a data file have names: those of svmlight text have none."""
-    return bool(with_format(source, columns)["format"] != "svmlight")
+    return format_in(source, columns) != "svmlight"
 
 
 def to_remember(source: str, columns: Columns) -> dict[str, str]:

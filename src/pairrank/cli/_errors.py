@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from pairrank.cli._process import Interruptible, interrupted_code, silence_stdout
 from pairrank.exceptions import PairrankError
+from pairrank.io._streams import name_of
 
 BAD_INPUT = 1
 BROKEN_PIPE = 141
@@ -107,7 +108,7 @@ def named(source: str) -> Iterator[None]:
     try:
         yield
     except PairrankError as error:
-        shown = "standard input" if source == "-" else source
+        shown = name_of(source)
         if str(error).startswith(shown):
             raise
         raise type(error)(f"{shown}: {error}") from None

@@ -14,7 +14,7 @@ from pairrank.cli._output import Progress
 from pairrank.cli._rows import JUDGING, Wanted, is_streamed, load_rows, rows_in, stream_rows
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import Rows
-from pairrank.io._streams import open_source, read_bytes
+from pairrank.io._streams import read_bytes
 from pairrank.io.model_file import is_model_file
 from pairrank.io.rows import is_finite, number
 
@@ -27,9 +27,9 @@ class Ranker:
 
         self.estimator, columns, zero_based = read_ranker(path)
         names = getattr(self.estimator, "feature_names_in_", None)
-        self.names = None if names is None else [str(name) for name in names]
+        features = None if names is None else [str(name) for name in names]
         n_features = int(self.estimator.n_features_in_)
-        self.wanted = Wanted(n_features, self.names, zero_based, columns)
+        self.wanted = Wanted(n_features, features, zero_based, columns)
 
     def streamed(
         self,
@@ -56,9 +56,12 @@ class ScoreFile:
     estimator = None
     wanted = Wanted(features=())
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, lines: list[str]) -> None:
+        for place, line in enumerate(lines, 1):
+            if not is_finite(line):
+                raise FileFormatError(f"{path}, line {place}: {line!r} is not a finite number")
         self.path = path
-        self.values = _read(path)
+        self.values = np.array(lines, dtype=np.float64)
 
     def streamed(self, source: str, columns: Columns, memory_limit: float | None) -> Any:
         """Refuse rows that are read block by block."""
@@ -79,24 +82,12 @@ Judge = Ranker | ScoreFile
 
 def judge_of(path: str) -> Judge:
     """Return the model in a file, or the scores in a file whose first line is a number."""
-    if path == "-" or is_model_file(path):
-        return Ranker(path)
-    try:
-        with open_source(path) as stream:
-            is_number = number(stream.readline(100).decode("utf-8-sig")) is not None
-    except (PairrankError, OSError, UnicodeDecodeError):
-        is_number = False
-    return ScoreFile(path) if is_number else Ranker(path)
-
-
-def _read(path: str) -> np.ndarray[Any, Any]:
-    """Return the numbers in a file of one number per line; blank lines at its end are ignored."""
-    lines = read_bytes(path).removeprefix(b"\xef\xbb\xbf").rstrip().splitlines()
-    for place, line in enumerate(lines, 1):
-        text = line.decode(errors="replace").strip()
-        if not is_finite(text):
-            raise FileFormatError(f"{path}, line {place}: {text!r} is not a finite number")
-    return np.array([float(line) for line in lines])
+    if path != "-" and not is_model_file(path):
+        text = read_bytes(path).decode("utf-8-sig", errors="replace")
+        lines = [line.strip() for line in text.rstrip().splitlines()]
+        if lines and number(lines[0]) is not None:
+            return ScoreFile(path, lines)
+    return Ranker(path)
 
 
 def rows_of(

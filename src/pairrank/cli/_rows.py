@@ -17,10 +17,10 @@ from pairrank.cli._columns import (
     arguments_of,
     check_features,
     explained,
+    format_in,
     has_names,
     read_as_labels,
     recalled,
-    with_format,
     with_targets,
 )
 from pairrank.cli._errors import UsageError, named
@@ -29,7 +29,7 @@ from pairrank.cli._options import Columns, graph_of
 from pairrank.cli._output import Progress
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io import Rows, read_pairs, read_rows
-from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, read_bytes, refuse_read_only
+from pairrank.io._streams import name_of, read_bytes, refuse_read_only, uncompressed
 from pairrank.io.rows import IN_BLOCKS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
@@ -74,7 +74,7 @@ def load_rows(
     comparisons of the rows; labels are then ignored. With `docids` every row must have a document
     identifier. The progress is shown on a terminal, unless `quiet`.
     """
-    check_files(source, pairs, columns["query_sizes"])
+    files_in(source, pairs, columns["query_sizes"])
     remembered = recalled(source, columns, wanted.columns, roles, pairs=pairs is not None)
     options = arguments_of(source, columns | remembered, features=wanted.features, docids=docids)
     is_censored = read_as_labels(options, pairs)
@@ -109,7 +109,6 @@ def stream_rows(
     """Return the rows of Parquet files as RowBlocks; the arguments are those of `load_rows`."""
     from pairrank.blocks import RowBlocks
 
-    columns = with_format(source, columns)
     remembered = recalled(source, columns, wanted.columns, roles)
     given = arguments_of(source, columns | remembered, features=wanted.features)
     if wanted.features is None and given["docid"]:
@@ -156,7 +155,7 @@ def is_streamed(
         return False
     if data == "-":
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
-    if with_format(data, columns)["format"] != "parquet":
+    if format_in(data, columns) != "parquet":
         same = " with the same options of columns" * has_names(paths[0], columns)
         raise UsageError(
             f"--stream reads Parquet: convert text first{same}, {_conversion_of(paths[0])}."
@@ -169,10 +168,8 @@ def is_streamed(
 
 def _conversion_of(path: str) -> str:
     """Return the command that converts text to Parquet."""
-    stem = path
-    for suffix in COMPRESSED_SUFFIXES:
-        stem = stem.removesuffix(suffix)
-    return shlex.join(["pairrank", "convert", path, f"{os.path.splitext(stem)[0]}.parquet"])
+    stem, _ = os.path.splitext(uncompressed(path))
+    return shlex.join(["pairrank", "convert", path, f"{stem}.parquet"])
 
 
 def memory_bytes() -> int:
@@ -185,39 +182,27 @@ def memory_bytes() -> int:
 
 def files_of(data: str) -> list[str]:
     """Return the files that DATA names: those of a pattern or a folder, or DATA itself."""
-    if data != "-" and not Path(data).exists() and glob.has_magic(data):
-        found = sorted(glob.glob(data, recursive=True))
-        if not found:
-            raise PairrankError(f"cannot read {data!r}: no file has such a name; check the path")
-        return found
-    if Path(data).is_dir():
+    if os.path.isdir(data):
         return sorted(str(path) for path in Path(data).rglob("*") if path.is_file())
-    return [data]
+    found = [data] if data == "-" or os.path.exists(data) else glob.glob(data, recursive=True)
+    if not found:
+        raise PairrankError(f"cannot read {data!r}: there is no such file; check the path")
+    return sorted(found)
 
 
-def check_files(*sources: str | None) -> None:
-    """Refuse a source that does not exist, and standard input for two inputs."""
-    check_inputs(*sources)
-    for path in sources:
-        if path not in (None, "-") and not Path(str(path)).exists():
-            raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
-
-
-def check_inputs(*sources: str | None) -> None:
-    """Refuse standard input for two inputs, as wrong usage."""
+def files_in(*sources: str | None) -> list[str]:
+    """Return the files that all sources name; refuse standard input for two of them."""
     if sources.count("-") > 1:
         raise UsageError("standard input (-) holds one input, not two: name a file.")
+    return [each for source in sources if source is not None for each in files_of(source)]
 
 
 def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
-    """Refuse an output that cannot be written or is also an input, before any work.
-
-    Inputs are checked by `check_inputs`.
-    """
-    check_inputs(*inputs)
+    """Refuse an output that cannot be written or is also an input, before any work."""
+    if path == "-" and as_json:
+        raise UsageError("standard output takes the results or --json: name a file with -o.")
+    sources = files_in(*inputs)
     if path == "-":
-        if as_json:
-            raise UsageError("standard output takes the results or --json: name a file with -o.")
         return
     if not path:
         raise PairrankError("the output's name is empty; name a file, or - for standard output")
@@ -229,7 +214,6 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
     if not os.access(target.parent, os.W_OK):
         raise PairrankError(f"{path}: its folder cannot be written; name another")
     refuse_read_only(path)
-    sources = [each for data in inputs if data and data != "-" for each in files_of(data)]
     if any(target.exists() and Path(each).exists() and target.samefile(each) for each in sources):
         raise PairrankError(f"{path}: is an input too, and would be lost; name another file")
 

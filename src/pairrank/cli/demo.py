@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from pairrank._protocols import Array
 from pairrank.cli import _options as options
 from pairrank.cli._output import Progress, print_json, print_table
 from pairrank.io import Rows
@@ -51,7 +51,7 @@ def demo(
     )
 
 
-def make_queries(generator: np.random.Generator, popularity: NDArray[Any]) -> Rows:
+def make_queries(generator: np.random.Generator, popularity: Array) -> Rows:
     """Make queries whose clicks grow with their popularity, and whose first feature falls with it.
 
     Within a query, clicks are linear in the features, with noise. X is float32 as in

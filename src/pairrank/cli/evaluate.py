@@ -13,7 +13,7 @@ from pairrank.cli._errors import UsageError, named
 from pairrank.cli._judges import judge_of, judged
 from pairrank.cli._models import learns_differences, wrong_usage
 from pairrank.cli._output import print_facts, print_json, print_table
-from pairrank.cli._rows import check_inputs, check_output, count_preferences
+from pairrank.cli._rows import check_output, count_preferences, files_in
 from pairrank.exceptions import PairrankError
 from pairrank.io import Rows
 from pairrank.io.dispatch import format_of
@@ -58,10 +58,11 @@ def evaluate(
     """  # fmt: skip
     asked = list(metric or ())
     check_asked(asked, pairs, graph, columns)
-    check_inputs(model, data, pairs, against, columns["query_sizes"])
     resampling = check_resamples(against, resamples, seed)
+    inputs = (model, data, pairs, against, columns["query_sizes"])
     if per_query is not None:
-        check_table(per_query, model, data, pairs, against, columns["query_sizes"])
+        check_table(per_query, *inputs)
+    files_in(*inputs)
     judges = [judge_of(path) for path in (model, against) if path is not None]
     rows, scores = judged(judges, data, columns, pairs, stream, memory_limit)
     own = judges[0].estimator

@@ -71,7 +71,7 @@ def export(
         rows = load_rows(check, named, ranker.wanted, roles=("qid",))
         given = rows.X, rows.qid
     has_names = FORMATS[format_named(format, output)].has_names
-    if names is None and has_names and ranker.names is None and ranker.wanted.zero_based:
+    if names is None and has_names and ranker.wanted.features is None and ranker.wanted.zero_based:
         names = numbered_names(int(ranker.estimator.n_features_in_), zero_based=True)
     asked: dict[str, Any] = {"feature_names": names, "name": name, "check": given}
     with names_matched():

@@ -20,7 +20,7 @@ from pairrank.cli._rows import (
     load_rows,
 )
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import name_of
+from pairrank.io._streams import name_of, uncompressed
 from pairrank.io.dispatch import FORMATS, format_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def convert(
     from pairrank.io import to_qrels, write_qrels
 
     check_output(target, source, columns["query_sizes"])
-    if to == QRELS or (to == "auto" and is_qrels(target)):
+    is_qrels = uncompressed(target).lower().endswith(f".{QRELS}")
+    if to == QRELS or (to == "auto" and is_qrels):
         rows = load_rows(source, columns, Wanted(features=()), docids=True)
         with named(source):
             if rows.qid is None:
@@ -131,9 +132,3 @@ def convert(
         raise UsageError("--time and --event name columns in train: leave them out.")
     with Progress(f"reading {name_of(source)}", quiet=False) as line, explained(columns, {}):
         converted(source, target, to=to, callback=line.read if line.is_shown else None, **given)
-
-
-def is_qrels(target: str) -> bool:
-    """Whether the name of a file is that of qrels, also compressed."""
-    stem, _, suffix = target.lower().rpartition(".")
-    return suffix == QRELS or stem.endswith(f".{QRELS}")

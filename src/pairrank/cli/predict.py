@@ -45,21 +45,21 @@ def predict(
     refused = {"--run": run, "--docid": columns["docid"]}
     if is_streamed(data, given, stream, memory_limit, refused):
         write_scores(output, ranker.streamed(data, given, memory_limit, roles=())[1])
-    elif run is None:
-        write_scores(output, ranker.scores(load_rows(data, given, ranker.wanted, roles=())))
-    else:
-        roles = ("qid", "docid")
-        rows = load_rows(data, given, ranker.wanted, roles=roles, docids=True)
-        with named(data):
-            if rows.qid is None:
-                raise PairrankError(f"--run needs queries: {how_to_name_queries(data, columns)}")
-            scores = to_run(rows.qid, rows.docid, ranker.scores(rows))
-            write_run(output, scores, tag=run)
+        return
+    roles = () if run is None else ("qid", "docid")
+    rows = load_rows(data, given, ranker.wanted, roles=roles, docids=run is not None)
+    if run is None:
+        write_scores(output, ranker.scores(rows))
+        return
+    with named(data):
+        if rows.qid is None:
+            raise PairrankError(f"--run needs queries: {how_to_name_queries(data, columns)}")
+        write_run(output, to_run(rows.qid, rows.docid, ranker.scores(rows)), tag=run)
 
 
 def write_scores(output: str, scores: Any) -> None:
     """Write one score per line."""
-    with atomic_write(output, "w") as file:
+    with atomic_write(output) as file:
         for start in range(0, len(scores), 65536):
             block = scores[start : start + 65536].tolist()
-            file.write("".join(f"{score!r}\n" for score in block))
+            file.write("".join(f"{score!r}\n" for score in block).encode())

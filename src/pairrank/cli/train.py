@@ -94,8 +94,7 @@ def train(
     streamed = is_streamed(data, columns, stream, memory_limit, refused)
     if streamed:
         check_streamed(model, ranker)
-    how: dict[str, Any] = {"streamed": streamed, "memory_limit": memory_limit, "quiet": quiet}
-    rows, held = read(ranker, inputs, columns, progress, **how)
+    rows, held = read(ranker, inputs, columns, progress, streamed, memory_limit, quiet)
     if held is not None:
         with named(str(valid)):
             check_metrics([metric], held.y)
@@ -125,7 +124,6 @@ def read(
     inputs: tuple[str, str | None, str | None, str | None],
     columns: options.Columns,
     progress: Progress,
-    *,
     streamed: bool,
     memory_limit: float | None,
     quiet: bool,

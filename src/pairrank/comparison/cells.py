@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.comparison.models import Candidate
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
@@ -29,7 +29,7 @@ from pairrank.preferences._codes import query_codes
 from pairrank.preferences.order_graph import OrderGraph, as_graph
 from pairrank.report.measures import measure
 
-Columns = dict[str, NDArray[Any]]
+Columns = dict[str, Array]
 SECONDS = ("choice_seconds", "fit_seconds", "predict_seconds")
 _LONGEST_REASON = 300
 
@@ -38,11 +38,11 @@ class Rows(NamedTuple):
     """Some rows: features, labels, and the queries and weights that are given."""
 
     X: Any
-    y: NDArray[Any]
+    y: Array
     layout: dict[str, Any]
 
     @property
-    def qid(self) -> NDArray[Any] | None:
+    def qid(self) -> Array | None:
         """The queries, None if there is one only."""
         return self.layout.get("qid")
 

@@ -9,12 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
-from pairrank._arrays import refuse_hidden
 from pairrank._docstrings import described_by, entries
+from pairrank._protocols import Array
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
@@ -25,14 +25,13 @@ from pairrank.comparison.tables import (
     summary_of,
     units_of,
 )
-from pairrank.exceptions import InputTypeError, PairrankError
+from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
-from pairrank.metrics._names import check_metrics
 from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
-from pairrank.report.measures import usual_metrics
+from pairrank.report.measures import chosen_metrics
 
 _LOGGER = logging.getLogger("pairrank")
 
@@ -141,14 +140,11 @@ def compare(
     candidates = [candidate_of(name, chosen[name], graph, random_state) for name in chosen]
     (layout,) = rows_given(rows, "")
     given = _checked_rows(X, y, layout)
-    query_names: NDArray[Any] = np.array([None])
+    query_names: Array = np.array([None])
     if given.qid is not None:
         query_names, codes = query_codes(given.qid)
         given = given._replace(layout={**given.layout, "qid": codes})
-    asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    check_metrics(asked, given.y)
-    judged_by = list(dict.fromkeys(asked))
-    judged_by = judged_by or usual_metrics(given.y, given.layout, probabilities=False)
+    judged_by = chosen_metrics(metrics, given.y, given.layout)
     levels = Levels.build(given.y, graph=graph, **given.layout)
     levels.require_pairs()
     folds = _all_folds(cv, n_repeats, given, random_state)
@@ -200,15 +196,7 @@ def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
             "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
             "pointwise models; compare rankers of Pairs by their CV classes"
         )
-    refuse_hidden(X, "X")
-    try:
-        X = check_array(
-            X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
-        )
-    except TypeError as error:
-        raise InputTypeError(f"X must hold numbers: {error}") from error
-    except ValueError as error:
-        raise PairrankError(str(error)) from error
+    X = validation.check_features(BaseEstimator(), X, reset=True, missing=True)
     n_rows = X.shape[0]
     labels = validation.check_labels(y, n_rows)
     return Rows(X, labels, validation.check_aligned(given, n_rows))

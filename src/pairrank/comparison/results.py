@@ -14,7 +14,7 @@ import numpy as np
 from pairrank._protocols import FloatArray
 from pairrank.comparison.tables import Columns, Difference
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import atomic_write
+from pairrank.io._streams import AnyPath, atomic_write
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
 from pairrank.report.page import NONE, environment, number_text
@@ -121,7 +121,7 @@ class ComparisonResults:
         every = [Difference(*row) for row in zip(*columns, strict=True)]
         return [each for each in every if each.metric == metric]
 
-    def save(self, path: str | os.PathLike[str], table: TableName = "scores") -> None:
+    def save(self, path: AnyPath, table: TableName = "scores") -> None:
         """Write the results to a file, whole or not at all.
 
         Parameters
@@ -143,8 +143,8 @@ class ComparisonResults:
             text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
         else:
             text = repr(self)
-        with atomic_write(path, "w") as file:
-            file.write(text)
+        with atomic_write(path) as file:
+            file.write(text.encode())
 
     def _table(self, name: str) -> Columns:
         if name not in TABLES:
@@ -269,7 +269,7 @@ class ComparisonResults:
     _repr_markdown_ = __repr__
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: AnyPath) -> str:
     """Return the end of a file's name; raise an error if such a file cannot be written."""
     suffix, known = Path(path).suffix.lower(), (*_TEXT_FILES, *_TABLE_FILES)
     if suffix not in known:

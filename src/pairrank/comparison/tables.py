@@ -8,10 +8,9 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.comparison.cells import SECONDS, Columns
 from pairrank.metrics.tables import compare_values
 
@@ -84,8 +83,9 @@ def _tested(
 ) -> Tested:
     with np.errstate(invalid="ignore"):
         differences = (first - second)[~(np.isnan(first) | np.isnan(second))]
+        mean = differences.mean() if differences.size else np.nan
     if differences.size < 2 or not np.isfinite(differences).all():
-        return _untested(differences)
+        return differences.size, mean, np.nan, np.nan, np.nan
     if ratio is not None:
         return corrected_t_test(differences, ratio)
     found = compare_values(first, second, n_resamples, LEVEL, seed)
@@ -96,8 +96,7 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
     """Test the mean difference over folds, whose training rows overlap.
 
     The variance of the mean of J differences is (1/J + ratio) times their sample variance, where
-    `ratio` is that of test rows to training rows; t has J - 1 degrees of freedom. Folds that do not
-    count are NaN.
+    `ratio` is that of test rows to training rows; t has J - 1 degrees of freedom.
 
     References
     ----------
@@ -111,18 +110,11 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
     >>> n, round(mean, 3), round(low, 3), round(high, 3), round(p, 3)
     (3, 0.2, -0.193, 0.593, 0.16)
     """
-    counted = differences[~np.isnan(differences)]
-    n, mean = counted.size, float(counted.mean())
-    error = float(np.sqrt((1.0 / n + ratio) * counted.var(ddof=1)))
+    n, mean = differences.size, float(differences.mean())
+    error = float(np.sqrt((1.0 / n + ratio) * differences.var(ddof=1)))
     half_width = float(student.ppf((1.0 + LEVEL) / 2.0, n - 1)) * error
     p_value = float(2.0 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0.0)
     return n, mean, mean - half_width, mean + half_width, p_value
-
-
-def _untested(counted: FloatArray) -> Tested:
-    with np.errstate(invalid="ignore"):
-        mean = float(counted.mean()) if counted.size else np.nan
-    return counted.size, mean, np.nan, np.nan, np.nan
 
 
 def holm(p_values: FloatArray) -> FloatArray:
@@ -150,7 +142,7 @@ def columns_of(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None
     return {name: np.array([each[name] for each in records]) for name in names}
 
 
-def units_of(table: Columns, metric: str, unit: NDArray[Any]) -> dict[str, FloatArray]:
+def units_of(table: Columns, metric: str, unit: Array) -> dict[str, FloatArray]:
     """Return each model's mean value of each unit; NaN where there is none.
 
     `unit` is the code of the unit of each row of the table, from 0.

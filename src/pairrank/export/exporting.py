@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.exceptions import OrderChangeWarning, PairrankError
 from pairrank.export.formats import FORMATS, Format, LinearModel, format_named
-from pairrank.io._streams import open_target
+from pairrank.io._streams import AnyFile, open_target
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_codes
 
@@ -68,7 +66,7 @@ _REMEDY = (
 
 def export(
     model: Any,
-    path: str | os.PathLike[str] | IO[bytes],
+    path: AnyFile,
     format: str | None = None,
     *,
     feature_names: Sequence[str] | None = None,
@@ -176,7 +174,7 @@ def _checked(model: Any, linear: LinearModel, how: Format, check: Any) -> OrderC
     return check_order(expected, how.arithmetic.scores(X, linear.weights, linear.offset), qid)
 
 
-def check_order(expected: FloatArray, computed: FloatArray, qid: NDArray[Any] | None) -> OrderCheck:
+def check_order(expected: FloatArray, computed: FloatArray, qid: Array | None) -> OrderCheck:
     """Compare the order of rows by two scores, in each query; O(m log m) for m rows."""
     levels = Levels.build(expected, qid)
     counts, starts, largest = levels.concordance(computed), levels.query_start, 0.0

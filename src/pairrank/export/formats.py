@@ -19,7 +19,7 @@ from pairrank._extras import require
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import COMPRESSED_SUFFIXES
+from pairrank.io._streams import uncompressed
 
 
 class LinearModel(NamedTuple):
@@ -254,9 +254,7 @@ def format_named(name: str | None, path: object) -> str:
         check_choice(name, "format", tuple(FORMATS))
         return name
     shown = os.fspath(path) if isinstance(path, str | os.PathLike) else "a file object"
-    stem = str(shown).lower()
-    for suffix in COMPRESSED_SUFFIXES:
-        stem = stem.removesuffix(suffix)
+    stem = uncompressed(shown).lower()
     found = [name for name, each in FORMATS.items() if stem.endswith(each.suffix)]
     if len(found) == 1:
         return found[0]

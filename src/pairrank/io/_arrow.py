@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io.rows import is_word, names_of, refuse_merged_labels
 
@@ -35,13 +36,13 @@ class Table:
         self.place = place
         self._explain = explain
 
-    def refuse(self, bad: np.ndarray[Any, Any], what: Callable[[int], str]) -> None:
+    def refuse(self, bad: Array, what: Callable[[int], str]) -> None:
         """Raise a FileFormatError that names the first bad row, if there is one."""
         if bad.any():
             row = int(np.argmax(bad))
             raise FileFormatError(f"{self.place(row)}: {what(row)}")
 
-    def numbers(self, column: str) -> np.ndarray[Any, Any]:
+    def numbers(self, column: str) -> Array:
         """Return a column of finite numbers as float64."""
         cells = self.columns[column]
         if not is_numeric(cells.type):
@@ -50,14 +51,14 @@ class Table:
                 "another column, or turn it into numbers"
             )
         self._refuse_empty(column, cells.is_null())
-        values: np.ndarray[Any, Any] = cells.cast("float64", safe=False).to_numpy()
+        values: Array = cells.cast("float64", safe=False).to_numpy()
         if not np.isfinite(values).all():
             self._explain()
             what = f"column {column!r} is not finite; {REMEDY}"
             self.refuse(~np.isfinite(values), lambda _: what)
         return values
 
-    def labels(self, column: str) -> np.ndarray[Any, Any]:
+    def labels(self, column: str) -> Array:
         """Return labels as float64 if all are numbers, as text if all are names."""
         cells = self.columns[column]
         if is_numeric(cells.type):
@@ -79,7 +80,7 @@ class Table:
         refuse_merged_labels(labels, lambda row: str(cells[row].as_py()), self.place)
         return labels
 
-    def _refuse_labels(self, bad: np.ndarray[Any, Any], cells: Any, wanted: str) -> None:
+    def _refuse_labels(self, bad: Array, cells: Any, wanted: str) -> None:
         self.refuse(
             bad,
             lambda row: (
@@ -88,28 +89,18 @@ class Table:
             ),
         )
 
-    def names(
-        self, column: str, *, as_text: bool = False
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return the distinct names in a column of identifiers, and each row's index into them.
-
-        With `as_text` texts that are whole numbers stay text.
-        """
+    def identifiers(self, column: str, *, as_text: bool = False) -> Array:
+        """Return a column of identifiers; with `as_text` texts that are whole numbers stay text."""
         cells = self.columns[column]
         if is_numeric(cells.type) and str(cells.type) != "bool":
             values, exact = self.numbers(column), cells.to_numpy()
             if exact.dtype.kind in "iu":
                 values = exact if exact.dtype == np.uint64 else exact.astype(np.int64)
-            return np.unique(values, return_inverse=True)
+            return values
         chunks = self.texts(column).dictionary_encode().unify_dictionaries().chunks
         texts = chunks[-1].dictionary.to_pylist()
         names = names_of(self.name, column, texts, as_text=as_text)
-        return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-
-    def identifiers(self, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
-        """Return a column of identifiers, see `names`."""
-        names, codes = self.names(column, as_text=as_text)
-        return names[codes]
+        return names[np.concatenate([chunk.indices.to_numpy() for chunk in chunks])]
 
     def texts(self, column: str) -> Any:
         """Return a column as a chunked pyarrow array of strings, none of them blank."""
@@ -151,7 +142,7 @@ class ParquetColumns:
 
     name: str
     schema: Any
-    damage = "the Parquet file is damaged"
+    damage = "damaged, cut, or not Parquet"
 
     @property
     def header(self) -> list[str]:
@@ -190,20 +181,13 @@ class ParquetData(ParquetColumns):
     def __init__(self, data: bytes, name: str) -> None:
         import pyarrow.parquet as pq
 
-        if not (data.startswith(PARQUET_MAGIC) and data.endswith(PARQUET_MAGIC)):
-            raise FileFormatError(
-                f"{name} is not a Parquet file, or is cut: it must start and end with PAR1"
-            )
-        self.data = data
         self.name = name
         with self.undamaged():
-            self.schema = pq.read_schema(io.BytesIO(data))
+            self._file = pq.ParquetFile(io.BytesIO(data))
+        self.schema = self._file.schema_arrow
 
     def table(self, numbers: Sequence[str], texts: Sequence[str]) -> Table:
         """Return some columns, of the file's own types."""
-        import pyarrow.parquet as pq
-
-        columns = list(dict.fromkeys([*texts, *numbers]))
         with self.undamaged():
-            found = pq.read_table(io.BytesIO(self.data), columns=columns)
+            found = self._file.read(columns=list(dict.fromkeys([*texts, *numbers])))
         return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")

@@ -6,13 +6,12 @@ import contextlib
 import csv
 import io
 import itertools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from pairrank.exceptions import FileFormatError
 from pairrank.io._arrow import REMEDY, Table
-from pairrank.io._streams import ReadingCallback, open_source, position_in
+from pairrank.io._streams import AnyPath, ReadingCallback, open_source, position_in
 from pairrank.io.rows import is_finite, is_word, number
 
 _PART_BYTES = 4 << 20
@@ -34,9 +33,9 @@ class CsvText:
 
     def __init__(
         self,
-        source: bytes | str | os.PathLike[str],
+        source: bytes | AnyPath,
         name: str,
-        callback: ReadingCallback | None = None,
+        callback: ReadingCallback = None,
     ) -> None:
         self.name, self.callback = name, callback
         self._source = source
@@ -158,7 +157,7 @@ class _Watched(io.RawIOBase):
     """A stream whose quotes are counted; a callback hears how much of it has been read."""
 
     def __init__(
-        self, stream: IO[bytes], callback: ReadingCallback | None, n_rows: Callable[[], int]
+        self, stream: IO[bytes], callback: ReadingCallback, n_rows: Callable[[], int]
     ) -> None:
         self._stream, self._callback, self._n_rows, self._n_read = stream, callback, n_rows, 0
         self.n_quotes = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import contextlib
 import functools
 import glob
@@ -28,6 +27,9 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
+
+AnyPath = str | os.PathLike[str]
+AnyFile = AnyPath | IO[bytes]
 
 STANDARD_STREAM = "-"
 
@@ -73,20 +75,17 @@ writes = described_by(
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open `path` for writing bytes ("wb") or UTF-8 text ("w"); "-" is standard output.
+def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
+    """Open `path` for writing bytes; "-" is standard output.
 
     The content goes to a temporary file in the same folder, which replaces the old file if the
     block ends without an error, and is removed otherwise. Anything but a regular file (a pipe, a
     device) is written to directly. An OSError becomes a FileAccessError that says what to do.
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w' (got {mode!r})")
     name = os.fspath(path)
     try:
         with _open_for_writing(name) as file:
-            text: Any = codecs.getwriter("utf-8")(file)
-            yield text if mode == "w" else file
+            yield file
     except (FileAccessError, BrokenPipeError):
         raise
     except OSError as error:
@@ -97,7 +96,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         ) from error
 
 
-def delete_leftovers(path: str | os.PathLike[str]) -> None:
+def delete_leftovers(path: AnyPath) -> None:
     """Delete the temporary files that killed processes have left beside `path`.
 
     A process that writes holds a lock on its file, which the system releases when it is killed.
@@ -115,7 +114,7 @@ def _lock(file: IO[Any]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def refuse_read_only(path: str | os.PathLike[str]) -> None:
+def refuse_read_only(path: AnyPath) -> None:
     """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace."""
     try:
         mode = os.stat(path).st_mode
@@ -184,12 +183,11 @@ _COMPRESSORS: dict[str, Any] = {
     ".bz2": functools.partial(bz2.BZ2File, mode="wb"),
     ".xz": functools.partial(lzma.LZMAFile, mode="wb"),
 }
-COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)
 
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK = 4 << 20
-ReadingCallback = Callable[[int, int, int], object]
+ReadingCallback = Callable[[int, int, int], object] | None
 """Called with the bytes read so far, the file's size and the rows so far; 0 is unknown."""
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
@@ -200,6 +198,12 @@ def name_of(source: Any) -> str:
         name = os.fspath(source)
         return "standard input" if name == STANDARD_STREAM else name
     return str(getattr(source, "name", "the file object"))
+
+
+def uncompressed(name: str) -> str:
+    """Return a file's name without .gz, .bz2 or .xz."""
+    stem, suffix = os.path.splitext(name)
+    return stem if suffix.lower() in _COMPRESSORS else name
 
 
 def is_file(source: Any) -> bool:
@@ -230,7 +234,7 @@ def open_source(source: Any) -> Iterator[IO[bytes]]:
             ) from error
 
 
-def read_bytes(source: Any, callback: ReadingCallback | None = None) -> bytes:
+def read_bytes(source: Any, callback: ReadingCallback = None) -> bytes:
     """Return the decompressed content of a path, "-" (standard input) or a binary file object."""
     with open_source(source) as stream:
         if callback is None:
@@ -318,5 +322,5 @@ def open_target(target: Any) -> Iterator[IO[bytes]]:
         return
     suffix = os.path.splitext(target)[1].lower()
     compress = _COMPRESSORS.get(suffix, contextlib.nullcontext)
-    with atomic_write(target, "wb") as file, compress(file) as compressed:
+    with atomic_write(target) as file, compress(file) as compressed:
         yield compressed

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from pairrank.exceptions import FileFormatError
 from pairrank.io._arrow import Table
 from pairrank.io._csv import CsvText
-from pairrank.io._streams import reads
+from pairrank.io._streams import AnyFile, reads
 from pairrank.io.rows import is_word, listed
 from pairrank.io.tables import check_header, content_of
 from pairrank.preferences import Pairs
@@ -25,7 +24,7 @@ _REMEDY = "correct or drop the row"
 
 
 @reads
-def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None = None) -> Pairs:
+def read_pairs(source: AnyFile, *, n_rows: int | None = None) -> Pairs:
     """Read comparisons of rows: row i is preferred to row j.
 
     Parquet is recognised by its first bytes, not by the name. The columns are `i`, `j` and,
@@ -119,7 +118,7 @@ class Votes(NamedTuple):
 
 @reads
 def read_votes(
-    source: str | os.PathLike[str] | IO[bytes],
+    source: AnyFile,
     *,
     winner: str = "winner",
     loser: str = "loser",

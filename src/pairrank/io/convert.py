@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
+    AnyFile,
+    AnyPath,
     ReadingCallback,
     delete_leftovers,
     is_file,
@@ -29,23 +30,23 @@ from pairrank.io.rows import (
     refuse_unnamed,
 )
 from pairrank.io.svmlight import SvmlightText
-from pairrank.io.tables import Roles, chosen_columns, rows_of
+from pairrank.io.tables import Roles, chosen_columns, content_of, rows_of
 from pairrank.io.trec import documents_of
 
 
 @writes
 def convert(
-    source: str | os.PathLike[str] | IO[bytes],
-    target: str | os.PathLike[str] | IO[bytes],
+    source: AnyFile,
+    target: AnyFile,
     *,
     format: str = "auto",
     to: str = "auto",
     label: str | None = "label",
     drop: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
+    query_sizes: AnyPath | None = None,
     dtype: Any = np.float64,
-    callback: ReadingCallback | None = None,
+    callback: ReadingCallback = None,
     **columns: str | None,
 ) -> None:
     """Write the rows of a file in another format: text as Parquet for `RowBlocks.from_parquet`.
@@ -100,16 +101,12 @@ def convert(
     write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})
 
 
-def _content_of(source: Any, callback: ReadingCallback | None) -> Any:
-    """Return a file on a disk as it is, the content of anything else, which is read once."""
-    return source if is_file(source) else read_bytes(source, callback)
-
-
 def _svmlight_blocks(
-    source: Any, dtype: np.dtype[Any], callback: ReadingCallback | None
+    source: Any, dtype: np.dtype[Any], callback: ReadingCallback
 ) -> Iterator[Rows]:
     """Yield the rows of svmlight text, with the document identifiers in their comments, if any."""
-    text = SvmlightText(_content_of(source, callback), name_of(source), dtype, callback)
+    content = source if is_file(source) else read_bytes(source, callback)
+    text = SvmlightText(content, name_of(source), dtype, callback)
     for _ in text.blocks():
         pass
     shape, extent, is_named = text.shape(), text.extent, None
@@ -133,20 +130,19 @@ def _svmlight_blocks(
 
 
 def _csv_blocks(
-    source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback | None
+    source: Any, roles: Roles, dtype: np.dtype[Any], callback: ReadingCallback
 ) -> Iterator[Rows]:
     """Yield the rows of CSV text."""
-    text, named = CsvText(_content_of(source, callback), name_of(source), callback), roles.columns
+    text: Any = content_of(source, "csv", callback)
+    named = roles.columns
     features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
-    identifiers = [
-        column for role, column in named.items() if ROW_COLUMNS[role].kind == "identifiers"
-    ]
+    identifiers = [named[role] for role in ("qid", "docid") if role in named]
     n_rows, as_text = 0, set()
     for part in text.parts(numbers[:1], texts):
         n_rows += len(part)
         for column in identifiers:
-            if part.names(column)[0].dtype.kind == "U":
+            if part.identifiers(column).dtype.kind == "U":
                 as_text.add(column)
     if not n_rows:
         raise FileFormatError(f"{text.name}: no rows below the header")

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import (
-    COMPRESSED_SUFFIXES,
     STANDARD_STREAM,
+    AnyFile,
+    AnyPath,
     ReadingCallback,
     name_of,
     reads,
+    uncompressed,
     writes,
 )
 from pairrank.io.query_sizes import with_queries
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
+from pairrank.io.svmlight import read_text
+from pairrank.io.svmlight_writer import write_lines
+from pairrank.io.tables import Roles, read_table, write_table
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -44,10 +49,7 @@ def format_of(source: Any, format: str = "auto") -> str:
         return format
     if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
         return "svmlight"
-    stem = os.fspath(source).lower()
-    for suffix in COMPRESSED_SUFFIXES:
-        stem = stem.removesuffix(suffix)
-    suffix = os.path.splitext(stem)[1]
+    suffix = os.path.splitext(uncompressed(os.fspath(source)))[1].lower()
     if suffix not in FORMAT_OF_SUFFIX:
         raise PairrankError(
             f"{os.fspath(source)}: the suffix is of no known format; use one of "
@@ -58,7 +60,7 @@ def format_of(source: Any, format: str = "auto") -> str:
 
 @reads
 def read_rows(
-    source: str | os.PathLike[str] | IO[bytes],
+    source: AnyFile,
     *,
     format: str = "auto",
     label: str | None = "label",
@@ -66,11 +68,11 @@ def read_rows(
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     drop_text: bool = False,
-    query_sizes: str | os.PathLike[str] | None = None,
+    query_sizes: AnyPath | None = None,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
-    callback: ReadingCallback | None = None,
+    callback: ReadingCallback = None,
     **columns: str | None,
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
@@ -137,8 +139,6 @@ def read_rows(
     named = named_columns({"label": label, **columns})
     kind = format_of(source, format)
     if kind == "svmlight":
-        from pairrank.io.svmlight import read_text
-
         for role in named.keys() - IN_SVMLIGHT:
             raise PairrankError(
                 f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
@@ -153,8 +153,6 @@ def read_rows(
             callback=callback,
         )
     else:
-        from pairrank.io.tables import Roles, read_table
-
         if features is not None:
             features = column_names(features, "features")
         drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
@@ -178,7 +176,7 @@ def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
 
 @writes
 def write_rows(
-    target: str | os.PathLike[str] | IO[bytes],
+    target: AnyFile,
     rows: Rows,
     *,
     format: str = "auto",
@@ -208,10 +206,6 @@ def write_blocks(
 ) -> None:
     """Write blocks of rows to one file; see `write_rows`."""
     if format == "svmlight":
-        from pairrank.io.svmlight_writer import write_lines
-
         write_lines(target, blocks)
-        return
-    from pairrank.io.tables import write_table
-
-    write_table(target, blocks, format, columns)
+    else:
+        write_table(target, blocks, format, columns)

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import atomic_write, name_of, read_bytes
+from pairrank.io._streams import AnyPath, atomic_write, name_of, read_bytes
 
 FORMAT = "pairrank-model"
 VERSION = 2
@@ -42,22 +43,15 @@ class ModelRecord(NamedTuple):
 
     estimator: str
     params: dict[str, Any]
-    arrays: dict[str, np.ndarray[Any, Any]]
+    arrays: dict[str, Array]
     info: dict[str, Any]
 
 
-def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
+def write_model(path: AnyPath, record: ModelRecord) -> None:
     """Write a model file atomically; "-" is standard output.
 
     Raises a PairrankError for a parameter that is not a JSON value, such as a callable kernel.
     """
-    data = pack_model(record)
-    with atomic_write(path, "wb") as file:
-        file.write(data)
-
-
-def pack_model(record: ModelRecord) -> bytes:
-    """Return the content of a model file; see `write_model`."""
     header = {"format": FORMAT, "version": VERSION, **record._asdict()}
     text = json.dumps(header | {"arrays": list(record.arrays)}, default=_plain)
     buffer = io.BytesIO()
@@ -66,7 +60,8 @@ def pack_model(record: ModelRecord) -> bytes:
         for name, array in record.arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    return buffer.getvalue()
+    with atomic_write(path) as file:
+        file.write(buffer.getvalue())
 
 
 def _plain(value: Any) -> Any:
@@ -80,7 +75,7 @@ def _plain(value: Any) -> Any:
     )
 
 
-def is_model_file(path: str | os.PathLike[str]) -> bool:
+def is_model_file(path: AnyPath) -> bool:
     """Return whether a file may be a model, by its first bytes."""
     if not os.path.isfile(path):
         return False
@@ -88,16 +83,12 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
         return stream.read(len(_MAGIC)) == _MAGIC
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelRecord:
+def read_model(path: AnyPath) -> ModelRecord:
     """Read a model file; "-" is standard input.
 
     Raises a FileFormatError if the file is not a model file, of another version, or damaged.
     """
-    return unpack_model(read_bytes(path), name_of(path))
-
-
-def unpack_model(data: bytes, name: str) -> ModelRecord:
-    """Return the record in the content of a model file; `name` is for messages."""
+    data, name = read_bytes(path), name_of(path)
     try:
         if not data.startswith(_MAGIC):
             raise ValueError("it does not start as a zip archive")
@@ -124,9 +115,9 @@ def unpack_model(data: bytes, name: str) -> ModelRecord:
     return ModelRecord(header["estimator"], header["params"], arrays, header["info"])
 
 
-def _array(text: bytes) -> np.ndarray[Any, Any]:
+def _array(text: bytes) -> Array:
     """Return the array of npy data, of numbers or text."""
-    array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
+    array: Array = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
     if array.dtype.kind not in "biufU":
         raise ValueError(f"an array holds {array.dtype}, neither numbers nor text")
     if not 0 <= array.dtype.itemsize <= max(len(text), _WIDEST):  # numpy 1.26 overflows

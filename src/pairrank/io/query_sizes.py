@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import COMPRESSED_SUFFIXES, STANDARD_STREAM, name_of, read_bytes
+from pairrank.io._streams import STANDARD_STREAM, name_of, read_bytes, uncompressed
 from pairrank.io.rows import Rows
 
 _SUFFIXES = (".query", ".group")
-_MOST_ROWS = 2**63 - 1
 _FORM = "a line holds the rows of a query, such as 12"
 
 
@@ -26,7 +24,7 @@ def with_queries(blocks: Iterable[Rows], source: Any, query_sizes: Any) -> Itera
     `query_sizes` names the side file; None looks for one beside the file. Rows with queries of
     their own are refused where it is named, and keep them where it is found.
     """
-    ends: NDArray[np.int64] | None = None
+    ends: FloatArray | None = None
     n_rows = 0
     for number, rows in enumerate(blocks):
         if number == 0:
@@ -45,7 +43,7 @@ def with_queries(blocks: Iterable[Rows], source: Any, query_sizes: Any) -> Itera
             yield rows._replace(qid=queries)
     if ends is not None and ends[-1] != n_rows:
         raise FileFormatError(
-            f"{name_of(side)}: its {ends.size:,} queries have {ends[-1]:,} rows, the data has "
+            f"{name_of(side)}: its {ends.size:,} queries have {ends[-1]:,.0f} rows, the data has "
             f"{n_rows:,}; give the side file of this data"
         )
 
@@ -55,8 +53,8 @@ def _side_file(source: Any) -> Path | None:
     if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
         return None
     name = os.fspath(source)
-    stems = {name, *(name.removesuffix(each) for each in COMPRESSED_SUFFIXES)}
-    found = [Path(stem + suffix) for stem in sorted(stems) for suffix in _SUFFIXES]
+    stems = sorted({name, uncompressed(name)})
+    found = [Path(stem + suffix) for stem in stems for suffix in _SUFFIXES]
     found = [path for path in found if path.is_file()]
     if len(found) > 1:
         raise PairrankError(
@@ -66,18 +64,18 @@ def _side_file(source: Any) -> Path | None:
     return found[0] if found else None
 
 
-def _ends_of_queries(side: Any) -> NDArray[np.int64]:
+def _ends_of_queries(side: Any) -> FloatArray:
     """Return where each query ends, from a file of one whole number of rows per line."""
     lines = read_bytes(side).removeprefix(b"\xef\xbb\xbf").splitlines()
     sizes = []
     for line, text in enumerate(lines, start=1):
         cell = text.strip()
-        if cell and not (cell.isdigit() and int(cell) <= _MOST_ROWS):
+        if cell and not cell.isdigit():
             raise FileFormatError(
                 f"{name_of(side)}, line {line}: {cell.decode(errors='replace')!r} is not a number "
                 f"of rows; {_FORM}"
             )
-        sizes += [int(cell)] if cell else []
+        sizes += [float(cell)] if cell else []
     if not sizes:
         raise FileFormatError(f"{name_of(side)}: no lines; {_FORM}")
-    return np.array([min(end, _MOST_ROWS) for end in accumulate(sizes)], dtype=np.int64)
+    return np.cumsum(sizes)

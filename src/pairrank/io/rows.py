@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileFormatError, InputTypeError, PairrankError
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ class Rows(NamedTuple):
         Whether svmlight text counts features from 0; None for other formats.
     """
 
-    X: np.ndarray[Any, Any] | sparse.csr_array
-    y: np.ndarray[Any, Any] | None = None
-    qid: np.ndarray[Any, Any] | None = None
-    weight: np.ndarray[Any, Any] | None = None
+    X: Array | sparse.csr_array
+    y: Array | None = None
+    qid: Array | None = None
+    weight: Array | None = None
     feature_names: list[str] | None = None
-    winner_weight: np.ndarray[Any, Any] | None = None
-    loser_weight: np.ndarray[Any, Any] | None = None
-    docid: np.ndarray[Any, Any] | None = None
+    winner_weight: Array | None = None
+    loser_weight: Array | None = None
+    docid: Array | None = None
     zero_based: bool | None = None
 
     @property
@@ -64,9 +65,9 @@ class Rows(NamedTuple):
         }
         return {name: part for name, part in parts.items() if part is not None}
 
-    def part(self, role: str) -> np.ndarray[Any, Any] | None:
+    def part(self, role: str) -> Array | None:
         """Return the column of a role of ROW_COLUMNS, if there is one."""
-        found: np.ndarray[Any, Any] | None = getattr(self, ROW_COLUMNS[role].field)
+        found: Array | None = getattr(self, ROW_COLUMNS[role].field)
         return found
 
 
@@ -177,9 +178,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def names_of(
-    file: str, what: str, texts: Sequence[str], *, as_text: bool = False
-) -> np.ndarray[Any, Any]:
+def names_of(file: str, what: str, texts: Sequence[str], *, as_text: bool = False) -> Array:
     """Return distinct texts as int64 if all are whole numbers, else as text.
 
     Only the form that `str(int)` writes is a whole number: "01" and "1" are two names. With
@@ -197,7 +196,7 @@ def names_of(
 
 
 def refuse_merged_labels(
-    labels: np.ndarray[Any, Any], text_of: Callable[[int], str], place: Callable[[int], str]
+    labels: Array, text_of: Callable[[int], str], place: Callable[[int], str]
 ) -> None:
     """Raise a FileFormatError for a whole number that float64 rounds to another.
 
@@ -212,9 +211,7 @@ def refuse_merged_labels(
             )
 
 
-def narrowed(
-    values: np.ndarray[Any, Any], dtype: np.dtype[Any], place: Callable[[int], str]
-) -> np.ndarray[Any, Any]:
+def narrowed(values: Array, dtype: np.dtype[Any], place: Callable[[int], str]) -> Array:
     """Return finite float64 values as `dtype`, or raise a FileFormatError for the first overflow.
 
     `place` describes where a value is: "data.csv, line 3: column 'a'".

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from pairrank import threads
+from pairrank._protocols import Array
 from pairrank._validation import check_number
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import (
@@ -49,7 +50,7 @@ def read_text(
     n_features: int | None = None,
     dtype: Any = np.float64,
     docids: bool = False,
-    callback: ReadingCallback | None = None,
+    callback: ReadingCallback = None,
 ) -> Rows:
     """Return the rows of svmlight text, as described in `read_rows`.
 
@@ -86,11 +87,11 @@ def read_text(
 class Block(NamedTuple):
     """Rows of a block of text: entries end at `row_ends`, indices are as in the text."""
 
-    labels: np.ndarray[Any, Any]
-    row_ends: np.ndarray[Any, Any]
-    indices: np.ndarray[Any, Any]
-    values: np.ndarray[Any, Any]
-    codes: np.ndarray[Any, Any]
+    labels: Array
+    row_ends: Array
+    indices: Array
+    values: Array
+    codes: Array
     """The number of each row's query in `Shape.queries`; empty without queries."""
     comments: list[str]
     """The text after `#` of each row; empty where comments are not asked for."""
@@ -103,7 +104,7 @@ class Shape(NamedTuple):
     """The index of the first feature, 0 or 1."""
     width: int
     is_sparse: bool
-    queries: np.ndarray[Any, Any] | None
+    queries: Array | None
     """The queries in the order of their numbers."""
 
     def rows(self, block: Block) -> Rows:
@@ -134,7 +135,7 @@ class SvmlightText:
         source: Any,
         name: str,
         dtype: np.dtype[Any],
-        callback: ReadingCallback | None = None,
+        callback: ReadingCallback = None,
         *,
         comments: bool = False,
     ) -> None:
@@ -281,7 +282,7 @@ class _Tokens:
         """Return the text of a number."""
         return self._text_of_numbers[self._ends[place] : self._ends[place + 1]].tobytes()
 
-    def _read(self) -> np.ndarray[Any, Any]:
+    def _read(self) -> Array:
         """Return the numbers; those that pyarrow does not read as Python reads them."""
         import pyarrow as pa
 
@@ -295,7 +296,7 @@ class _Tokens:
             return np.array([np.nan if value is None else value for value in found])
 
 
-def _joined(parts: list[Any]) -> np.ndarray[Any, Any]:
+def _joined(parts: list[Any]) -> Array:
     """Return the parts in one array; each is dropped once it is copied."""
     at = sum(map(len, parts))
     whole = np.empty(at, dtype=parts[0].dtype)

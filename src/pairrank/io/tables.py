@@ -5,24 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._arrow import PARQUET_MAGIC, ParquetData, Table
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
-    COMPRESSED_SUFFIXES,
+    AnyFile,
     ReadingCallback,
     is_file,
     name_of,
     open_target,
     read_bytes,
+    uncompressed,
 )
 from pairrank.io.rows import (
     ROW_COLUMNS,
@@ -55,11 +55,11 @@ class Roles(NamedTuple):
 
 
 def read_table(
-    source: str | os.PathLike[str] | IO[bytes],
+    source: AnyFile,
     format: str,
     roles: Roles,
     dtype: Any,
-    callback: ReadingCallback | None = None,
+    callback: ReadingCallback = None,
 ) -> Rows:
     """Read the rows of a CSV or Parquet file, as described in `read_rows`."""
     dtype, content = check_dtype(dtype), content_of(source, format, callback)
@@ -71,7 +71,7 @@ def read_table(
 
 
 def content_of(
-    source: Any, format: str = "", callback: ReadingCallback | None = None
+    source: Any, format: str = "", callback: ReadingCallback = None
 ) -> CsvText | ParquetData:
     """Return the content of a table; without a format its first bytes say whether it is Parquet."""
     name = name_of(source)
@@ -110,16 +110,16 @@ def rows_of(
     return Rows(X, feature_names=list(features), **parts)
 
 
-def part_of(table: Table, role: str, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
+def part_of(table: Table, role: str, column: str, *, as_text: bool = False) -> Array:
     """Return the column of a role of ROW_COLUMNS; with `as_text` whole identifiers stay text."""
     kind = ROW_COLUMNS[role].kind
     if kind == "identifiers":
         return table.identifiers(column, as_text=as_text)
-    part: np.ndarray[Any, Any] = getattr(table, kind)(column)
+    part: Array = getattr(table, kind)(column)
     return part
 
 
-def feature_of(table: Table, column: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def feature_of(table: Table, column: str, dtype: np.dtype[Any]) -> Array:
     """Return a column of finite numbers as `dtype`."""
 
     def place(row: int) -> str:
@@ -186,15 +186,15 @@ def check_header(
 
 
 def write_table(
-    target: str | os.PathLike[str] | IO[bytes],
+    target: AnyFile,
     blocks: Iterable[Rows],
     format: str,
     columns: Mapping[str, str],
 ) -> None:
     """Write blocks of rows as CSV or Parquet, as described in `write_rows`."""
-    is_csv = format == "csv"
-    if not is_csv and str(name_of(target)).lower().endswith(COMPRESSED_SUFFIXES):
-        raise PairrankError(f"{name_of(target)}: Parquet compresses by itself; end it in .parquet")
+    is_csv, name = format == "csv", name_of(target)
+    if not is_csv and uncompressed(name) != name:
+        raise PairrankError(f"{name}: Parquet compresses by itself; end it in .parquet")
     _write_tables(target, _tables(blocks, columns), is_csv=is_csv)
 
 
@@ -239,9 +239,7 @@ def _tables(blocks: Iterable[Rows], columns: Mapping[str, str]) -> Iterator[Any]
         yield pa.concat_tables(waiting)
 
 
-def _columns_to_write(
-    rows: Rows, columns: Mapping[str, str]
-) -> tuple[list[str], list[np.ndarray[Any, Any]]]:
+def _columns_to_write(rows: Rows, columns: Mapping[str, str]) -> tuple[list[str], list[Array]]:
     """Return the header of a table, and the columns that `rows` has before its features."""
     check_rows(rows)
     header, leading = [], []
@@ -264,9 +262,7 @@ def _repeated(names: Sequence[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def write_columns(
-    target: str | os.PathLike[str] | IO[bytes], columns: Mapping[str, NDArray[Any]]
-) -> None:
+def write_columns(target: AnyFile, columns: Mapping[str, Array]) -> None:
     """Write columns of one length: as Parquet if the target ends in .parquet, else as CSV.
 
     NaN and None become empty cells. The file changes only if all is written.
@@ -278,5 +274,5 @@ def write_columns(
         cells = values.tolist() if values.dtype.kind in "UO" else values
         array = pa.array(cells, from_pandas=True)
         arrays[name] = array.cast(pa.string()) if pa.types.is_null(array.type) else array
-    is_csv = not str(name_of(target)).lower().endswith(".parquet")
+    is_csv = not name_of(target).lower().endswith(".parquet")
     _write_tables(target, iter([pa.table(arrays)]), is_csv=is_csv)

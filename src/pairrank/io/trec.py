@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairrank._protocols import Array
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import open_target, writes
+from pairrank.io._streams import AnyFile, open_target, writes
 from pairrank.io.rows import names_of
 
 Run = dict[str, dict[str, float]]
@@ -23,7 +22,7 @@ _DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.
 """A document identifier in a comment: `docid = X`, or a single word."""
 
 
-def documents_of(file: str, comments: Sequence[str], first_row: int = 0) -> NDArray[Any] | None:
+def documents_of(file: str, comments: Sequence[str], first_row: int = 0) -> Array | None:
     """Return the document identifiers in the comments of some rows of a file; None: there are none.
 
     A comment has the identifier X if it holds `docid = X`, as LETOR's do, or is the single word X.
@@ -115,9 +114,7 @@ def _nested(qid: Any, docid: Any, values: list[Any]) -> dict[str, dict[str, Any]
 
 
 @writes
-def write_run(
-    target: str | os.PathLike[str] | IO[bytes], run: Run, *, tag: str = "pairrank"
-) -> None:
+def write_run(target: AnyFile, run: Run, *, tag: str = "pairrank") -> None:
     """Write a TREC run: a line `query Q0 document rank score tag` per document, best first.
 
     Documents with equal scores are in falling order of their identifiers, as trec_eval ranks them.
@@ -152,7 +149,7 @@ def write_run(
 
 
 @writes
-def write_qrels(target: str | os.PathLike[str] | IO[bytes], qrels: Qrels) -> None:
+def write_qrels(target: AnyFile, qrels: Qrels) -> None:
     """Write TREC qrels: a line `query 0 document grade` per document; see `write_run`.
 
     Parameters
@@ -178,7 +175,7 @@ def _write(target: Any, nested: Any, lines: Callable[[str, Any], Iterator[str]])
 
 
 def _check_word(what: str, text: str) -> None:
-    if len(text.split()) != 1 or text != text.strip():
+    if text.split() != [text]:
         raise PairrankError(
             f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it, "
             "with '_' in place of blanks"

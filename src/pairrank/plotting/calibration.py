@@ -13,14 +13,14 @@ from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.plotting._common import Display, check_lengths, constructor_docs, display_docs
 from pairrank.plotting.subject import Subject, judged_rows, subject_of
-from pairrank.preferences import Levels, PairIndex, Pairs, as_graph
+from pairrank.preferences import Levels, PairIndex, Pairs, Preferences, as_graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def draw_pairs(
-    preferences: Levels | Pairs, most: int, generator: np.random.Generator
+    preferences: Preferences, most: int, generator: np.random.Generator
 ) -> tuple[Pairs, bool]:
     """Return all preferences if they are `most` or fewer, or else a sample; and whether it is one.
 
@@ -127,9 +127,9 @@ def pair_calibration(
     return calibrate(subject, subject.scores(), *drawn, int(n_bins))
 
 
-def preferences_of(y: Any, n_rows: int, layout: dict[str, Any], graph: Any) -> Levels | Pairs:
+def preferences_of(y: Any, n_rows: int, layout: dict[str, Any], graph: Any) -> Preferences:
     """Return the preferences of checked labels or comparisons; raise an error if there are none."""
-    preferences: Levels | Pairs
+    preferences: Preferences
     if isinstance(y, Pairs):
         preferences = y.signed().bound(n_rows, **layout)
     else:

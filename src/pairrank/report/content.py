@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.plotting.subject import Subject
 from pairrank.plotting.svg import Picture
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Pairs, Preferences
 from pairrank.report import pictures
 from pairrank.report.measures import (
     LEVEL,
@@ -33,15 +32,14 @@ _LONGEST_VALUE = 80
 
 
 class Material(NamedTuple):
-    """What a page is made from, checked; `names` are those of the two models."""
+    """What a page is made from, checked: one or two models, and their names."""
 
-    subject: Subject
+    subjects: list[Subject]
     y: Any
     layout: dict[str, Any]
     graph: Any
     metrics: list[str]
-    other: Subject | None
-    names: tuple[str, str]
+    names: Sequence[str]
     seed: int
 
 
@@ -50,18 +48,19 @@ def content_of(material: Material) -> dict[str, Any]:
 
     A section is None, or empty, where there is nothing to show.
     """
-    subject, other, y = material.subject, material.other, material.y
+    subject, y = material.subjects[0], material.y
     n_rows, qid = subject.X.shape[0], material.layout.get("qid")
     preferences = preferences_of(y, n_rows, material.layout, material.graph)
-    scores = subject.scores()
-    other_scores = None if other is None else other.scores()
-    lines = [_line(name, material, scores, other_scores) for name in material.metrics]
+    scores = [each.scores() for each in material.subjects]
+    lines = [_line(name, material, scores) for name in material.metrics]
     main, rival, _ = lines[0]
     queries = queries_of(qid, n_rows)
-    values = np.where(_has_preference(preferences, queries), main.by_query, np.nan)
+    wins, _ = preferences.wins_and_losses()
+    won = np.bincount(queries.query_of, wins, queries.sizes.size)
+    values = np.where(won > 0, main.by_query, np.nan)
     worst, best = (
         shown_queries(
-            subject, y, preferences, scores, queries, places.tolist(), main.by_query, other_scores
+            subject, y, preferences, scores, queries, places.tolist(), main.by_query
         )
         for places in worst_and_best(
             values, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
@@ -70,14 +69,14 @@ def content_of(material: Material) -> dict[str, Any]:
     drawn, is_sample = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(material.seed))
     calibration = None
     if subject.gives_probabilities:
-        calibration = calibrate(subject, scores, drawn, is_sample)
-    weights = largest_weights(subject, other) if subject.is_linear else []
+        calibration = calibrate(subject, scores[0], drawn, is_sample)
+    weights = largest_weights(*material.subjects) if subject.is_linear else []
     levels, margins = None, None
     if isinstance(y, Pairs):
         title = "Histogram of the winner's score less the loser's, over the comparisons"
-        margins = pictures.histogram_of_margins(scores[drawn.i] - scores[drawn.j], title)
+        margins = pictures.histogram_of_margins(scores[0][drawn.i] - scores[0][drawn.j], title)
     else:
-        levels = score_levels(y, scores, None if qid is None else queries.query_of)
+        levels = score_levels(y, scores[0], None if qid is None else queries.query_of)
     both, n_points = _both(main, rival, material)
     return {
         "names": material.names,
@@ -109,22 +108,18 @@ def content_of(material: Material) -> dict[str, Any]:
     }
 
 
-def _has_preference(preferences: Levels | Pairs, queries: Queries) -> NDArray[np.bool_]:
-    """Return whether a query has a preference, (n_queries,)."""
-    wins, _ = preferences.wins_and_losses()
-    return np.bincount(queries.query_of, wins, queries.sizes.size) > 0
-
-
 def _line(
-    name: str, material: Material, scores: FloatArray, other_scores: FloatArray | None
+    name: str, material: Material, scores: Sequence[FloatArray]
 ) -> tuple[Measure, Measure | None, Comparison | None]:
     """Return a metric of the model and of the other one, and their comparison over queries."""
-    subject, other = material.subject, material.other
-    fixed = {"y": material.y, "layout": material.layout, "graph": material.graph}
-    first = measure(name, scores=scores, model=subject.ranker, **fixed)
-    if other is None or other_scores is None:
+    y, layout, graph = material.y, material.layout, material.graph
+    first, *others = (
+        measure(name, y, own, layout, subject.ranker, graph)
+        for subject, own in zip(material.subjects, scores, strict=True)
+    )
+    if not others:
         return first, None, None
-    second = measure(name, scores=other_scores, model=other.ranker, **fixed)
+    (second,) = others
     counted = ~(np.isnan(first.by_query) | np.isnan(second.by_query))
     if counted.sum() < 2:
         return first, second, None
@@ -133,7 +128,7 @@ def _line(
 
 
 def _facts(
-    subject: Subject, y: Any, preferences: Levels | Pairs, queries: Queries
+    subject: Subject, y: Any, preferences: Preferences, queries: Queries
 ) -> list[tuple[str, Any]]:
     facts: list[tuple[str, Any]] = [
         ("Rows", subject.X.shape[0]),
@@ -160,7 +155,7 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
     )
 
 
-def _by_query(main: Measure, rival: Measure | None, names: tuple[str, str]) -> Picture | None:
+def _by_query(main: Measure, rival: Measure | None, names: Sequence[str]) -> Picture | None:
     if main.counted.size < 2:
         return None
     title = f"Histogram of {main.name} by query of {names[0]}, with a line at its mean"

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._names import metric_named
+from pairrank.metrics._names import check_metrics, metric_named
 from pairrank.metrics.tables import columns_of
 from pairrank.plotting.rankings import Z
 from pairrank.plotting.subject import Subject
@@ -60,11 +59,17 @@ class Measure(NamedTuple):
         return {"mean": values.mean(), "sd": sd, "low": low, "median": median, "high": high}
 
 
-def usual_metrics(y: Any, layout: Mapping[str, Any], *, probabilities: bool) -> list[str]:
-    """Return the names of the metrics that suit labels or comparisons; the first one sorts queries.
+def chosen_metrics(
+    asked: Any, y: Any, layout: Mapping[str, Any], *, probabilities: bool = False
+) -> list[str]:
+    """Return the checked names of the metrics asked for, by default those that suit the labels.
 
     `probabilities` says whether scores give probabilities of preferences.
     """
+    given = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked or ()))
+    check_metrics(given, y)
+    if given:
+        return given
     names = ["pairwise_accuracy"] + ["log_loss"] * probabilities
     if isinstance(y, Pairs) or not layout.keys().isdisjoint(ROLES) or y.dtype.kind not in "fiu":
         return names
@@ -86,8 +91,8 @@ def measure(
 
 
 def worst_and_best(
-    values: FloatArray, sizes: NDArray[Any], *, greater_is_better: bool, most: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    values: FloatArray, sizes: Array, *, greater_is_better: bool, most: int
+) -> tuple[Array, Array]:
     """Return the places of the worst queries, worst first, and of the best ones, best first.
 
     No query is in both; of equal queries the one with more rows comes first.
@@ -134,7 +139,7 @@ class Levels(NamedTuple):
     is_centred: bool
 
 
-def score_levels(y: NDArray[Any], scores: FloatArray, query_of: NDArray[Any] | None) -> Levels:
+def score_levels(y: Array, scores: FloatArray, query_of: Array | None) -> Levels:
     """Return the distribution of the scores of each label; O(n_rows log n_rows).
 
     With queries the scores are less the mean of their query, because only rows of one query are
@@ -155,7 +160,7 @@ def score_levels(y: NDArray[Any], scores: FloatArray, query_of: NDArray[Any] | N
     return Levels(found, low, high, n_left_out, query_of is not None)
 
 
-def _bands(y: NDArray[Any]) -> tuple[list[str], NDArray[Any], int]:
+def _bands(y: Array) -> tuple[list[str], Array, int]:
     """Return the names of levels or bands, that of each row, and the number of levels left out."""
     labels, codes = np.unique(y, return_inverse=True)
     is_number = labels.dtype.kind in "fiu"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -13,14 +12,13 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-from pairrank.io._streams import atomic_write
+from pairrank.io._streams import AnyPath, atomic_write
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.metrics._names import check_metrics
-from pairrank.plotting.subject import judged_rows, subject_of
+from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
-from pairrank.report.measures import usual_metrics
+from pairrank.report.measures import chosen_metrics
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,10 @@ class Report:
 
     html: str
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the page to a file, whole or not at all; "-" is standard output."""
-        with atomic_write(path, "w") as file:
-            file.write(self.html)
+        with atomic_write(path) as file:
+            file.write(self.html.encode())
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html)
@@ -118,37 +116,34 @@ def report(
     '<!doctype html>'
     """
     template = page_template()
-    subject = subject_of(model, X)
-    n_rows = subject.X.shape[0]
+    subjects = [subject_of(model, X)]
+    n_rows = subjects[0].X.shape[0]
     judged, layout = judged_rows(y, n_rows, rows)
     validation.check_number(random_state, "random_state", inclusive=True, integer=True)
-    asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    check_metrics(asked, judged)
-    rival = None
     if other is not None:
-        rival = subject_of(other, X if X_other is None else X_other)
-        if rival.X.shape[0] != n_rows:
-            raise PairrankError(
-                f"X_other has {rival.X.shape[0]} rows, but X {n_rows}: give the same rows"
-            )
-    probabilities = subject.gives_probabilities and (rival is None or rival.gives_probabilities)
+        subjects.append(subject_of(other, X if X_other is None else X_other))
+        n_others = subjects[1].X.shape[0]
+        if n_others != n_rows:
+            raise PairrankError(f"X_other has {n_others} rows, but X {n_rows}: give the same rows")
+    probabilities = all(each.gives_probabilities for each in subjects)
     material = Material(
-        subject,
+        subjects,
         judged,
         layout,
-        graph if graph is not None else getattr(subject.ranker, "graph", "full"),
-        asked or usual_metrics(judged, layout, probabilities=probabilities),
-        rival,
-        names or _names(subject.ranker, None if rival is None else rival.ranker),
+        graph if graph is not None else getattr(subjects[0].ranker, "graph", "full"),
+        chosen_metrics(metrics, judged, layout, probabilities=probabilities),
+        names or _names(subjects),
         random_state,
     )
     heading = f"Report on {material.names[0]}" if title is None else title
     return Report(template.render(title=heading, page=content_of(material)))
 
 
-def _names(ranker: Any, other: Any) -> tuple[str, str]:
-    first, second = type(ranker).__name__, type(other).__name__
-    return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    names = [type(each.ranker).__name__ for each in subjects]
+    return (
+        names if len(names) == len(set(names)) else [f"{names[0]} (first)", f"{names[1]} (second)"]
+    )
 
 
 def page_template() -> Any:

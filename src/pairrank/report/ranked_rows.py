@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Array, FloatArray
 from pairrank.plotting.subject import Subject, subject_of
-from pairrank.preferences import Levels, Pairs
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences import Pairs, Preferences
+from pairrank.preferences._codes import counting_order, query_codes
 
 
 def contributions(model: Any, X: Any) -> Any:
@@ -57,7 +57,7 @@ def contributions(model: Any, X: Any) -> Any:
 
 
 def largest_shares(
-    subject: Subject, rows: NDArray[Any], mean: FloatArray, n_shown: int
+    subject: Subject, rows: Array, mean: FloatArray, n_shown: int
 ) -> list[list[tuple[str, float]]]:
     """Return the largest contributions to some rows' scores, less those of `mean` features.
 
@@ -87,9 +87,9 @@ MOST_SHARES = 4
 class Queries(NamedTuple):
     """The rows of each query: `order[start[q]:start[q + 1]]` are those of query q."""
 
-    names: NDArray[Any]
-    query_of: NDArray[Any]
-    order: NDArray[np.int64]
+    names: Array
+    query_of: Array
+    order: NDArray[np.int32]
     start: NDArray[np.int64]
 
     @property
@@ -98,17 +98,15 @@ class Queries(NamedTuple):
         return np.diff(self.start)
 
 
-def queries_of(qid: NDArray[Any] | None, n_rows: int) -> Queries:
+def queries_of(qid: Array | None, n_rows: int) -> Queries:
     """Return the rows of each query; without `qid` there is one query."""
-    if qid is None:
-        rows, ends = np.arange(n_rows), np.array([0, n_rows])
-        return Queries(np.array(["all rows"]), np.zeros(n_rows, dtype=np.int32), rows, ends)
-    names, codes = query_codes(qid)
-    start = np.append(0, np.cumsum(np.bincount(codes, minlength=names.size)))
-    return Queries(names, codes, np.argsort(codes, kind="stable"), start)
+    names, codes = np.array(["all rows"]), np.zeros(n_rows, dtype=np.int32)
+    if qid is not None:
+        names, codes = query_codes(qid)
+    return Queries(names, codes, *counting_order(codes, names.size))
 
 
-def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list[str]:
+def label_texts(y: Any, preferences: Preferences, rows: Array) -> list[str]:
     """Return the labels of some rows as text; of comparisons, the weights won and lost."""
     if not isinstance(y, Pairs):
         return [f"{label:g}" if y.dtype.kind in "fiu" else str(label) for label in y[rows]]
@@ -119,16 +117,15 @@ def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list
 def shown_queries(
     subject: Subject,
     y: Any,
-    preferences: Levels | Pairs,
-    scores: FloatArray,
+    preferences: Preferences,
+    scores: Sequence[FloatArray],
     queries: Queries,
     places: Sequence[int],
     values: FloatArray,
-    other_scores: FloatArray | None = None,
 ) -> list[dict[str, Any]]:
     """Return the queries at some places with their rows; O(n_rows) for each.
 
-    Positions count from 1; `other_position` is that by the scores of another model.
+    Positions count from 1; `other_position` is that by the second scores, of another model.
     """
     if not places:
         return []
@@ -137,9 +134,8 @@ def shown_queries(
     found = []
     for number, place in enumerate(places):
         rows = queries.order[queries.start[place] : queries.start[place + 1]]
-        at = _shown(scores[rows], worth[rows])
-        position = _positions(scores[rows])
-        beside = None if other_scores is None else _positions(other_scores[rows])
+        at = _shown(scores[0][rows], worth[rows])
+        position, *beside = (_positions(each[rows]) for each in scores)
         shown = rows[at]
         shares: list[list[tuple[str, float]]] = [[] for _ in at]
         if means is not None:
@@ -148,10 +144,10 @@ def shown_queries(
             {
                 "position": int(position[one]),
                 "row": int(row),
-                "score": float(scores[row]),
+                "score": float(scores[0][row]),
                 "label": label,
                 "shares": share,
-                "other_position": None if beside is None else int(beside[one]),
+                "other_position": int(beside[0][one]) if beside else None,
             }
             for one, row, label, share in zip(
                 at, shown, label_texts(y, preferences, shown), shares, strict=True

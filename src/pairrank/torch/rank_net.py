@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from torch import nn
 
 from pairrank import _validation as validation
 from pairrank import threads
-from pairrank._protocols import Callback, FloatArray, MarginCost, Solution, Status
+from pairrank._protocols import Array, Callback, FloatArray, MarginCost, Solution, Status
 from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._descent import values_agree
 from pairrank.estimators._fit import Solve, SolvedRanker
@@ -341,7 +340,7 @@ class RankNet(PairProbabilities, SolvedRanker):
         size = sum(sizes[1:-1]) + sum(n_in * n_out for n_in, n_out in pairwise(sizes))
         if vector.size != size:
             raise PairrankError(f"the network has {size} parameters, but parameters_ {vector.size}")
-        scale: NDArray[Any] | None = getattr(self, "feature_scale_", None)
+        scale: Array | None = getattr(self, "feature_scale_", None)
         if scale is None or (scale <= 0.0).any() or not hasattr(self, "feature_mean_"):
             raise PairrankError("feature_scale_ is missing or not greater than 0")
         self.network_ = self._network(self.n_features_in_, np.float64)

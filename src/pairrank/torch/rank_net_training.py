@@ -18,7 +18,7 @@ from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, PairLoss, PairSum, Solution, Status, Step
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences.sampling import ranges, renumbered, restricted
 from pairrank.torch.sums import as_floats
 
@@ -106,16 +106,16 @@ class Batch(NamedTuple):
 
     rows: NDArray[Any] | None
     """The training rows; None: all of them."""
-    preferences: Levels | Pairs
+    preferences: Preferences
     factor: float
 
 
 Epochs = Iterator[Iterator[Batch]]
 
 
-def whole(preferences: Levels | Pairs) -> Batch:
+def whole(preferences: Preferences) -> Batch:
     """Return every preference as one batch, with the rows that are kept."""
-    among: Levels | Pairs
+    among: Preferences
     if isinstance(preferences, Pairs):
         rows, among = renumbered(preferences)
     else:
@@ -126,14 +126,14 @@ def whole(preferences: Levels | Pairs) -> Batch:
     return Batch(rows, among, 1.0)
 
 
-def shuffled(preferences: Levels | Pairs, parts: int, generator: np.random.Generator) -> Epochs:
+def shuffled(preferences: Preferences, parts: int, generator: np.random.Generator) -> Epochs:
     """Yield the batches of each epoch: whole queries, of Pairs comparisons, in random order.
 
     The sums of an epoch's `parts` batches, times their factors, add up to `parts` sums over all
     pairs.
     """
 
-    def cut(drawn: NDArray[np.int64]) -> tuple[NDArray[np.int32], Levels | Pairs]:
+    def cut(drawn: NDArray[np.int64]) -> tuple[NDArray[np.int32], Preferences]:
         if isinstance(preferences, Pairs):
             return renumbered(preferences, drawn)
         drawn, start = np.sort(drawn), preferences.query_start
@@ -155,7 +155,7 @@ class Training:
     """
 
     def __init__(
-        self, network: nn.Sequential, inputs: Any, loss: PairLoss, preferences: Levels | Pairs,
+        self, network: nn.Sequential, inputs: Any, loss: PairLoss, preferences: Preferences,
         *, penalty: float, eps: float, tol: float, max_iter: int, callback: Callback | None,
     ) -> None:  # fmt: skip
         self.network, self.inputs, self.loss = network, inputs, loss

@@ -15,9 +15,17 @@ from torch import Tensor
 from pairrank import _arrays
 from pairrank import _validation as validation
 from pairrank._arrays import shown
-from pairrank._protocols import FloatArray, LossFamily, Squares, Tubes
+from pairrank._protocols import Array, FloatArray, LossFamily, Squares, Tubes
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
+from pairrank.preferences import (
+    Differences,
+    Levels,
+    OrderGraph,
+    Pairs,
+    Preferences,
+    as_graph,
+    refuse_roles,
+)
 
 WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
@@ -26,7 +34,7 @@ class Rows(NamedTuple):
     """The rows of flat scores: labels (or Pairs), queries and weights, one entry per row."""
 
     labels: Any
-    qid: NDArray[Any] | None
+    qid: Array | None
     weights: dict[str, FloatArray | None]
     shape: tuple[int, ...]
     """The shape of the scores before they are made flat."""
@@ -63,19 +71,14 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
 
     With two dimensions, (batch, list length), each row of the batch is a query.
     """
+    given = {"labels": labels, "qid": qid, "mask": mask, **weights}
+    arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
     if isinstance(labels, Pairs):
         if mask is not None:
             raise PairrankError(
                 "mask cannot be combined with Pairs: name the rows to compare in them"
             )
-        n_rows, named = (
-            labels.n_rows,
-            {name: as_array(each, name) for name, each in weights.items()},
-        )
-        queries = validation.check_query_ids(as_array(qid, "qid"), n_rows)
-        return Rows(labels, queries, _checked_weights(named, n_rows), (n_rows,), None)
-    given = {"labels": labels, "qid": qid, "mask": mask, **weights}
-    arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
+        return _laid_out(labels, labels.n_rows, arrays, (labels.n_rows,))
     if "labels" not in arrays:
         raise PairrankError("labels are None: give one label per score")
     shape = _shape_of(arrays["labels"])
@@ -97,8 +100,7 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
         if not kept.size:
             return Rows(np.empty(0), None, dict.fromkeys(WEIGHTS), shape, kept)
     found = validation.check_labels(arrays["labels"], name="labels")
-    queries = validation.check_query_ids(arrays.get("qid"), found.size)
-    return Rows(found, queries, _checked_weights(arrays, found.size), shape, kept)
+    return _laid_out(found, found.size, arrays, shape, kept)
 
 
 def as_array(values: Any, name: str) -> Any:
@@ -149,11 +151,15 @@ def _of_lists(arrays: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
     return {**flat, "qid": np.repeat(np.arange(shape[0]), shape[1])}
 
 
-def _checked_weights(given: dict[str, Any], n_rows: int) -> dict[str, FloatArray | None]:
-    return {
+def _laid_out(
+    labels: Any, n_rows: int, given: dict[str, Any], shape: tuple[int, ...], kept: Any = None
+) -> Rows:
+    """Return rows after a check of their queries and weights."""
+    weights = {
         name: validation.check_weights(given.get(name), n_rows, name, all_zero=True)
         for name in WEIGHTS
     }
+    return Rows(labels, validation.check_query_ids(given.get("qid"), n_rows), weights, shape, kept)
 
 
 REDUCTIONS = {
@@ -166,7 +172,7 @@ REDUCTIONS = {
 """The reduction of the rankers that each reduction follows, and whether it is divided by W."""
 
 
-Compared = tuple[Levels | Pairs | Differences, float]
+Compared = tuple[Preferences | Differences, float]
 """Pairs with their weights, and a factor of their sum."""
 
 
@@ -175,7 +181,7 @@ def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction:
     kind, is_mean = REDUCTIONS[reduction]
     layout = {"qid": rows.qid, **rows.weights}
     is_plain = as_graph(graph) == "full" and levels is None
-    found: Levels | Pairs | Differences
+    found: Preferences | Differences
     if isinstance(rows.labels, Pairs):
         if not is_plain:
             raise PairrankError("Pairs are preferences already: leave graph and levels out")
@@ -200,7 +206,7 @@ def is_of_differences(family: LossFamily) -> bool:
     return isinstance(family, Squares | Tubes)
 
 
-def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Levels | Pairs, float]:
+def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Preferences, float]:
     graph = as_graph(graph)
     if levels is not None:
         known = np.unique(validation.check_labels(as_array(levels, "levels"), name="levels"))

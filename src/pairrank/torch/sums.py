@@ -26,7 +26,7 @@ from pairrank._protocols import (
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
 from pairrank.pair_sums.direct import runs_of
-from pairrank.preferences import Differences, Levels, Pairs
+from pairrank.preferences import Differences, Levels, Preferences
 
 TILE = 1 << 20
 """Pairs that are in memory at a time, or those of one winner if there are more."""
@@ -106,7 +106,7 @@ def _scaled(values: Tensor, factor: Tensor) -> Tensor:
 
 
 def compiled_sum(
-    loss: PairLoss, preferences: Levels | Pairs | Differences, factor: float, eps: float
+    loss: PairLoss, preferences: Preferences | Differences, factor: float, eps: float
 ) -> Evaluate:
     """Return a function that evaluates factor times the sum of a loss, on the CPU in float64."""
     bound: Any = bind(loss, preferences, eps=eps)
@@ -150,7 +150,7 @@ def _is_piecewise_linear(family: LossFamily) -> bool:
 
 def tiled_sum(
     loss: PairLoss,
-    preferences: Levels | Pairs | Differences,
+    preferences: Preferences | Differences,
     factor: float,
     device: torch.device,
 ) -> Evaluate:
@@ -197,7 +197,7 @@ class _Runs(NamedTuple):
     shift: FloatArray
 
 
-def _runs_of(preferences: Levels | Pairs | Differences) -> _Runs:
+def _runs_of(preferences: Preferences | Differences) -> _Runs:
     if isinstance(preferences, Differences):
         return _runs_of_differences(preferences)
     if isinstance(preferences, Levels):

@@ -142,7 +142,7 @@ def test_what_cannot_be_streamed_is_refused(folder, tmp_path, options, complaint
 
 def test_errors_name_file_and_remedy(folder, tmp_path):
     stream = ("--stream", "-o", tmp_path / "m")
-    assert "no file has such a name" in refused("train", folder / "x*.parquet", *stream)
+    assert "there is no such file" in refused("train", folder / "x*.parquet", *stream)
     assert "--label" in refused("train", folder / "parts", *stream)
     told = refused("train", folder / "parts", *stream, *NAMES, "--memory-limit", "100MB")
     assert "--memory-limit 1e+08 bytes is too small" in told

@@ -250,9 +250,9 @@ def test_cut_parquet_is_refused(tmp_path):
     path = tmp_path / "rows.parquet"
     write_rows(path, example())
     data = path.read_bytes()
-    for bad, message in ((data[:-9], "is cut"), (data[:4] + data[-4:], "damaged"), (b"", "is cut")):
+    for bad in (data[:-9], data[:4] + data[-4:], b""):
         path.write_bytes(bad)
-        with pytest.raises(FileFormatError, match=message):
+        with pytest.raises(FileFormatError, match="damaged, cut, or not Parquet"):
             read_rows(path, label=None)
 
 
