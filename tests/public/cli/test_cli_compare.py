@@ -26,9 +26,6 @@ def folder(tmp_path_factory):
     return home
 
 
-METRIC = ["--metric", "pairwise_accuracy"]
-
-
 def test_the_json_is_that_of_python(folder):
     rows = make_rows(0, n_rows=120, n_queries=12)
     asked = ["--metric", "ndcg@5", "--metric", "map", "--seed", 3, "--resamples", 199]
