@@ -111,9 +111,8 @@ class ComparisonResults:
             if (found.model, found.other) == (model, other):
                 return found
             if (found.model, found.other) == (other, model):
-                low, high = -found.high, -found.low
-                turned: dict[str, Any] = {"model": model, "other": other, "low": low, "high": high}
-                return found._replace(difference=-found.difference, **turned)
+                ends = -found.difference, -found.high, -found.low
+                return Difference(metric, model, other, found.n_units, *ends, *found[-2:])
         return None
 
     def _tests(self, metric: str) -> list[Difference]:
@@ -140,7 +139,7 @@ class ComparisonResults:
             title = f"Comparison of {len(self.models)} models"
             text = _template().render(title=title, page=self._page())
         elif suffix == ".json":
-            text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
+            text = json.dumps(self.record(), indent=1) + "\n"
         else:
             text = repr(self)
         with atomic_write(path) as file:
@@ -154,17 +153,21 @@ class ComparisonResults:
 
     def record(self) -> dict[str, Any]:
         """Return everything as lists, numbers and text; NaN and infinity become None."""
-        return {
+        found = {
             "models": self.models,
             "metrics": self.metrics,
             "best": self.best_,
             "interrupted": self.interrupted,
             "settings": self.settings,
             **{
-                table: {name: _listed(values) for name, values in self._table(table).items()}
+                table: {name: values.tolist() for name, values in self._table(table).items()}
                 for table in TABLES
             },
         }
+        plain: dict[str, Any] = json.loads(
+            json.dumps(found, default=str), parse_constant=lambda _: None
+        )
+        return plain
 
     def means(self) -> Table:
         """Return the table of means, best model first, with the notes that explain it.
@@ -249,18 +252,17 @@ class ComparisonResults:
             "cells": list(zip(*(cells[name].tolist() for name in names), strict=True)),
         }
 
-    def _counted(self, metric: str) -> list[tuple[Difference, list[int]]]:
+    def _counted(self, metric: str) -> list[tuple[Difference | None, list[int]]]:
         """Return the tests, and in how many units the first model is larger, equal and smaller.
 
         Tests of the reference come first, in which it is the first model.
         """
         values, main, found = self.units[metric], self.reference, []
         for each in sorted(self._tests(metric), key=lambda each: main not in each[1:3]):
-            turned = self.between(metric, each.other, each.model) if each.other == main else each
-            tested = turned or each
-            one, two = values[tested.model], values[tested.other]
+            pair = (each.other, each.model) if each.other == main else (each.model, each.other)
+            one, two = (values[name] for name in pair)
             counts = [int(np.sum(sign)) for sign in (one > two, one == two, one < two)]
-            found.append((tested, counts))
+            found.append((self.between(metric, *pair), counts))
         return found
 
     def __repr__(self) -> str:
@@ -279,13 +281,6 @@ def suffix_of(path: AnyPath) -> str:
     if suffix == ".html":
         _template()
     return suffix
-
-
-def _listed(values: Any) -> list[Any]:
-    return [
-        None if isinstance(each, float) and not np.isfinite(each) else each
-        for each in values.tolist()
-    ]
 
 
 def _arrow(metric: str) -> str:
