@@ -17,11 +17,12 @@ from pairrank.exceptions import PairrankError
 from pairrank.io._streams import AnyPath, atomic_write
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
-from pairrank.report.page import NONE, environment, number_text
+from pairrank.report.page import NONE, number_text, template_named
 
 TableName = Literal["scores", "queries", "summary", "differences"]
 TABLES = get_args(TableName)
 
+_PAGE = "comparison.html"
 _TEXT_FILES, _TABLE_FILES = (".html", ".md", ".json"), (".csv", ".parquet")
 
 
@@ -137,7 +138,7 @@ class ComparisonResults:
             return
         if suffix == ".html":
             title = f"Comparison of {len(self.models)} models"
-            text = _template().render(title=title, page=self._page())
+            text = template_named(_PAGE).render(title=title, page=self._page())
         elif suffix == ".json":
             text = json.dumps(self.record(), indent=1) + "\n"
         else:
@@ -279,18 +280,13 @@ def suffix_of(path: AnyPath) -> str:
             f"{os.fspath(path)}: a comparison is written to a file that ends in {', '.join(known)}"
         )
     if suffix == ".html":
-        _template()
+        template_named(_PAGE)
     return suffix
 
 
 def _arrow(metric: str) -> str:
     """Return the mark of a metric of which lower is better."""
     return "" if metric_named(metric).greater_is_better else " ↓"
-
-
-def _template() -> Any:
-    """Return the template of the page; raise a MissingLibraryError without jinja2."""
-    return environment("pairrank.comparison", "pairrank.report").get_template("comparison.html")
 
 
 def markdown(table: Table) -> str:
