@@ -308,16 +308,9 @@ class RankNet(PairProbabilities, SolvedRanker):
         return scores_in_blocks(network, X, lambda rows: self._standardized(rows, np.float64))
 
     def linear_coef(self) -> FloatArray:
-        """Return the weights of the features of X, which `export` writes.
+        """Return the weights of the features of X, (n_features,).
 
-        Returns
-        -------
-        ndarray of shape (n_features,), float64
-
-        Raises
-        ------
-        ValueError
-            If scores are not linear in the features.
+        Raises a PairrankError if scores are not linear in the features.
         """
         check_is_fitted(self)
         if not hasattr(self, "coef_"):

@@ -273,10 +273,10 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
 
 
 def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, monkeypatch):
-    def refuse(**options):
+    def refuse(*_):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(FileAccessError, match="Permission denied"):
         write_rows(tmp_path / "rows.csv", example())
     assert list(tmp_path.iterdir()) == []
