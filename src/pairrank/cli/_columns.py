@@ -155,8 +155,7 @@ def with_targets(rows: Rows) -> Rows:
     from pairrank.survival import survival_target
 
     event: Any = rows.winner_weight
-    time: Any = rows.y
-    target: dict[str, Any] = survival_target(event, time)
+    target: dict[str, Any] = survival_target(event, rows.y)
     return rows._replace(**target)
 
 
