@@ -31,6 +31,7 @@ from pairrank.torch.rank_net_training import (
     scores_in_blocks,
     shuffled,
     state_of,
+    units_of,
 )
 
 _FEW_ROWS = 2000
@@ -266,9 +267,7 @@ class RankNet(PairProbabilities, SolvedRanker):
             solver = "lbfgs" if size is None and loss.smooth else "adam"
         parts = 1
         if size is not None:
-            of_levels = isinstance(preferences, Levels)
-            count = preferences.n_queries if of_levels else preferences.n_pairs
-            parts = max(1, round(count / size))
+            parts = max(1, round(units_of(preferences) / size))
         is_small = n_rows * (n_features + sum(self._hidden)) < _FEW_ENTRIES * parts
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
