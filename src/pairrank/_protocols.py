@@ -187,9 +187,11 @@ class Objective(Protocol):
 
     def sharpen(self) -> bool:
         """Make the errors of later points smaller; False where that cannot be."""
+        return False
 
     def refine(self) -> bool:
         """Bring an approximate Hessian nearer to the exact one; False where it is exact."""
+        return False
 
 
 class StepLength(Protocol):

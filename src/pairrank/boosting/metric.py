@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -134,8 +133,7 @@ class RankingMetric:
 def _with_options(name: Any, options: dict[str, Any]) -> Metric:
     """Return the metric of a name with further options, which must be its own."""
     metric = metric_named(name)
-    own = inspect.signature(metric.function).parameters
-    known = [each for each in own if each in (*metric.named_options, "graph")]
+    known = [each for each in metric.parameters if each in (*metric.named_options, "graph")]
     for option in options:
         if option not in known or option in metric.options:
             listed = ", ".join(f"{each}=..." for each in known) or "none"

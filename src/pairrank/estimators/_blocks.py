@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pairrank import threads
 from pairrank._protocols import Callback, FloatArray
-from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog, describe
@@ -97,15 +96,18 @@ def held_passes(
 
 def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
     """Return the callback that scores iterates on the validation rows."""
-    rows, scores = held_rows(held), scores_by_passes(held)
+    rows = held_rows(held)
     n_features = getattr(held, "n_features", ranker.n_features_in_)
     if n_features != ranker.n_features_in_:
         raise PairrankError(
             f"X_val has {n_features} features, but the blocks have {ranker.n_features_in_}"
         )
     check_names(getattr(held, "feature_names", None), ranker)
-    patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
-    return Watch(ranker._judge(rows), lambda w: scores(w / scale), patience)
+
+    def scores(w: FloatArray) -> FloatArray:
+        return np.concatenate(held.reduce(score_block, w / scale, operator.iadd))
+
+    return Watch(ranker._judge(rows), scores, ranker.patience if ranker._stops_early else None)
 
 
 def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
@@ -136,24 +138,13 @@ def _start(ranker: Any, catalog: Catalog) -> Any:
 def held_rows(passes: Passes) -> Rows:
     """Return the labels, queries and weights of all blocks, without X."""
     blocks = passes.describe(without_features, None)
-    y, *rest = (
-        None if parts[0] is None else np.concatenate(parts)
-        for parts in zip(*(block[1:] for block in blocks), strict=True)
-    )
+    by_name = zip(*(block[1:] for block in blocks), strict=True)
+    y, *rest = (None if parts[0] is None else np.concatenate(parts) for parts in by_name)
     if y is None:
         raise PairrankError(
             "X_val has no labels: name their column, or yield (X, y) or (X, y, qid)"
         )
-    return Rows(None, y, **dict(zip(ALIGNED, rest, strict=True)), places=np.arange(y.size))
-
-
-def scores_by_passes(passes: Passes) -> Callable[[FloatArray], FloatArray]:
-    """Return the function from weights to the scores of all rows, in the order of the blocks."""
-
-    def scores(w: FloatArray) -> FloatArray:
-        return np.concatenate(passes.reduce(score_block, w, operator.iadd))
-
-    return scores
+    return Rows(None, y, *rest, places=np.arange(y.size))
 
 
 def without_features(index: int, block: RowBlock, shared: None) -> RowBlock:

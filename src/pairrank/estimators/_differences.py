@@ -98,7 +98,12 @@ def _equations(problem: Problem | BlockProblem, name: str) -> Equations | None:
     if isinstance(problem.loss.family, Squares) and name != "auto":
         if name != "direct":
             return None
-        _require_matrix(problem)
+        order = _order(problem)
+        if order > LARGEST_SYSTEM:
+            raise PairrankError(
+                f'solver="direct" would factorise a matrix of {order} x {order}, at most '
+                f'{LARGEST_SYSTEM} is sensible: use solver="cg"'
+            )
     elif not direct_is_cheaper(squares):
         return None
 
@@ -185,13 +190,12 @@ def direct_is_cheaper(problem: Problem) -> bool:
     if order > _SMALL_SYSTEM:
         return False
     iteration = _ENTRY * (X.nnz if sparse.issparse(X) else X.size)
-    n_terms = _n_terms(problem)
+    n_products = n_terms = _n_terms(problem)
     if isinstance(preferences, Pairs):
         iteration += _COMPARISON * n_terms
     if _is_dual(problem):
-        wide = 1 if problem.is_kernel else design.n_features
-        return _FLOP * order**2 * (wide + order) <= _ITERATIONS * iteration + 1e-2
-    return _FLOP * n_terms * order**2 <= _ITERATIONS * iteration + 1e-2
+        n_products = order + (1 if problem.is_kernel else design.n_features)
+    return _FLOP * n_products * order**2 <= _ITERATIONS * iteration + 1e-2
 
 
 def _n_terms(problem: Problem) -> int:
@@ -206,15 +210,6 @@ def _order(problem: Problem) -> int:
 
 def _is_dual(problem: Problem) -> bool:
     return problem.is_kernel or problem.design.n_features > problem.design.n_rows
-
-
-def _require_matrix(problem: Problem) -> None:
-    order = _order(problem)
-    if order > LARGEST_SYSTEM:
-        raise PairrankError(
-            f'solver="direct" would factorise a matrix of {order} x {order}, at most '
-            f'{LARGEST_SYSTEM} is sensible: use solver="cg"'
-        )
 
 
 def _inverse(problem: Problem) -> Inverse | None:

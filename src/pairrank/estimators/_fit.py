@@ -44,9 +44,6 @@ _OPTIONAL = (
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
-_TINY = 1e-100
-"""Weights below this may have scores of 0 by underflow."""
-
 _REMEDIES = {
     "C": "raise C",
     "alpha": "lower alpha",
@@ -195,7 +192,7 @@ class FittedRanker(BaseRanker, ABC):
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return the callbacks that score iterates on the validation rows, one per target."""
         scores = row_scores(features if held.X is None else self._features(held.X), held.places)
-        patience = int(self.patience) if self._stops_early and self.patience else None
+        patience = self.patience if self._stops_early else None
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:
@@ -295,7 +292,7 @@ class SolvedRanker(FittedRanker, ABC):
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
         if not status.ok or status is Status.STOPPED or not hasattr(self, "coef_"):
             return
-        zero = np.array([_scores_zero(coef, scores) for coef in np.atleast_2d(self.coef_)])
+        zero = np.array([not scores(coef).any() for coef in np.atleast_2d(self.coef_)])
         if not zero.any():
             return
         remedies = [remedy for name, remedy in _REMEDIES.items() if name in self.get_params()]
@@ -319,9 +316,3 @@ class SolvedRanker(FittedRanker, ABC):
             return solution.coef, solution.status, solution.n_iter, values[-1]
         status = Status.VALIDATED if watch.ran_out else solution.status
         return watch.best, status, watch.best_iteration, values[watch.best_iteration]
-
-
-def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:
-    """Whether all scores are 0; they are computed only where products could underflow."""
-    largest = float(np.abs(coef).max(initial=0.0))
-    return largest == 0.0 or (largest < _TINY and not scores(coef).any())

@@ -172,14 +172,8 @@ def _size_and_spread(
 
 
 def _root_mean_square(values: FloatArray, weight: FloatArray | None = None) -> float:
-    """Return the root of the weighted mean of squares, which may neither overflow nor underflow."""
-    values = values if weight is None else values[weight > 0]
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    squares = np.square(values / largest)
-    kept = None if weight is None else weight[weight > 0]
-    return largest * float(np.sqrt(np.average(squares, weights=kept)))
+    """Return the root of the weighted mean of squares."""
+    return float(np.sqrt(np.average(np.square(values), weights=weight)))
 
 
 def _radius_of_rows(features: Any) -> float:

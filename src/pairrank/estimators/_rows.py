@@ -97,8 +97,9 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    kept = slice(None) if rows.kept_weight is None else rows.kept_weight > 0
-    ranker.n_rows_ = rows.X.shape[0] if isinstance(kept, slice) else int(kept.sum())
+    weight = rows.kept_weight
+    kept = np.arange(rows.X.shape[0]) if weight is None else np.flatnonzero(weight)
+    ranker.n_rows_ = kept.size
     if isinstance(preferences, Levels):
         ranker.n_queries_ = preferences.n_queries
     else:
@@ -133,17 +134,7 @@ def draw_held_rows(
     """
     y, weight = rows.y, rows.sample_weight
     queries = np.zeros(len(y), dtype=np.int32) if rows.qid is None else query_codes(rows.qid)[1]
-    if not isinstance(y, Pairs):
-        codes = level_codes(columns_of(y)[0])[1]
-        if not queries.any():
-            places = _along_labels(codes, weight, fraction, generator)
-        else:
-            levels = Levels.build(codes, queries, sample_weight=weight)
-            first = levels.row_of[levels.query_start[:-1]]
-            eligible = queries[first[levels.query_pair_weight > 0]]
-            drawn = _drawn(eligible, "queries", fraction, generator)
-            places = np.flatnonzero(np.isin(queries, drawn))
-    else:
+    if isinstance(y, Pairs):
         prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
         if weight is not None:
             prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
@@ -154,8 +145,16 @@ def draw_held_rows(
             held = np.isin(units, _drawn(units[prefers], name, fraction, generator))
             held_rows = rows.drawn(y.select(held), np.arange(y.n_rows, dtype=np.intp))
             return rows._replace(y=y.select(~held)), held_rows
-        drawn = _drawn(queries[y.i[prefers]], "queries", fraction, generator)
-        places = np.flatnonzero(np.isin(queries, drawn))
+        eligible = queries[y.i[prefers]]
+    else:
+        codes = level_codes(columns_of(y)[0])[1]
+        levels = Levels.build(codes, queries, sample_weight=weight)
+        eligible = queries[levels.row_of[levels.query_start[:-1]]][levels.query_pair_weight > 0]
+    if queries.any():
+        held = np.isin(queries, _drawn(eligible, "queries", fraction, generator))
+        places = np.flatnonzero(held)
+    else:
+        places = _along_labels(codes, weight, fraction, generator)
     training = np.ones(len(y)) if weight is None else weight.copy()
     training[places] = 0.0
     return rows._replace(sample_weight=training), rows.drawn(y[places], places)
@@ -227,8 +226,7 @@ def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
     def judge(scores: FloatArray) -> float:
         if not np.isfinite(scores).all():
             return float("nan")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoPairsWarning)
+        with warnings.catch_warnings(action="ignore", category=NoPairsWarning):
             return sign * float(metric.function(held.y, scores, **held.layout, **options))
 
     if np.isnan(judge(np.arange(held.n_rows, dtype=np.float64))):

@@ -12,6 +12,7 @@ from scipy.linalg import lapack
 
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.design import Design
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
@@ -77,11 +78,9 @@ def coefficient_covariance(
     *,
     kind: str,
     penalty: float,
-    route: str = "auto",
-    eps: float = 1e-6,
-    qid: NDArray[Any] | None = None,
-    sample_weight: FloatArray | None = None,
-    repetitions: FloatArray | None = None,
+    route: str,
+    eps: float,
+    rows: Rows,
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return the covariance of the weights that minimise a penalised likelihood of pairs.
 
@@ -101,8 +100,8 @@ def coefficient_covariance(
     errors by at most sqrt(2), and by far less with many pairs per row.
 
     `kind` names the units that are independent: "laplace" pairs, "rows", "queries", or "clusters",
-    the groups of `Pairs`, else the comparisons (`repetitions` of each). `sample_weight` is the
-    number of rows that a row stands for, 0 for a row that was dropped; weights by role are in the
+    the groups of `Pairs`, else the comparisons, repeated by their weights. `rows` have the
+    queries and the weights, the numbers of rows that a row stands for; weights by role are in the
     pairs. G queries or clusters are corrected by G/(G - 1). A PairrankError says that the Hessian
     is not positive definite in float64. Costs O(m d^2) for m rows of d features, and 2 d pair sums.
 
@@ -125,13 +124,15 @@ def coefficient_covariance(
         return inverse, flat
     if kind == "clusters":
         assert isinstance(preferences, Pairs)
+        repetitions = rows.y.bound(columns.n_rows, **rows.layout).repetitions()
         spread = _spread_of_clusters(X, preferences, loss, scores, repetitions)
     else:
         gradients = np.concatenate([pair_sum.influence(scores, block) for _, block in columns])
-        weight = np.ones(columns.n_rows) if sample_weight is None else sample_weight
+        kept = rows.kept_weight
+        weight = np.ones(columns.n_rows) if kept is None else kept
         if kind == "queries":
-            assert qid is not None
-            spread = _spread_of_queries(gradients, query_codes(qid)[1], weight)
+            assert rows.qid is not None
+            spread = _spread_of_queries(gradients, query_codes(rows.qid)[1], weight)
         else:
             spread = _spread_of_rows(gradients, weight)
         if kind == "rows" and isinstance(preferences, Pairs):
@@ -265,22 +266,14 @@ def flat_directions(
     return np.ascontiguousarray(linalg.qr(basis / unit[:, None], mode="economic")[0].T)
 
 
-def inverse_hessian(hessian: FloatArray, flat: FloatArray | None = None) -> FloatArray:
+def inverse_hessian(hessian: FloatArray, flat: FloatArray) -> FloatArray:
     """Return the inverse of a Hessian on the directions that are not flat; 0 on those that are.
 
     It is Z (Z' hessian Z)^-1 Z', the columns of Z a basis of the directions orthogonal to the rows
     of `flat`. Raises a PairrankError if the Hessian is not positive definite there, in float64.
     """
-    matrix = hessian
-    if flat is not None and len(flat):
-        stiffness = float(hessian.diagonal().mean()) or 1.0
-        matrix = without_flat(hessian, flat) + stiffness * (flat.T @ flat)
-    inverse = _inverse(matrix)
-    return inverse if flat is None else without_flat(inverse, flat)
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a positive definite matrix, exactly symmetric; d^3 multiplications."""
+    stiffness = float(hessian.diagonal().mean()) or 1.0
+    matrix = without_flat(hessian, flat) + stiffness * (flat.T @ flat)
     failed = int(not np.isfinite(matrix).all())
     if not failed:
         result, failed = lapack.dpotrf(matrix, lower=1, clean=1)
@@ -292,7 +285,7 @@ def _inverse(matrix: FloatArray) -> FloatArray:
             "covariance: raise alpha, or scale the features"
         )
     result += np.tril(result, -1).T
-    return np.asarray(result, dtype=np.float64)
+    return without_flat(result, flat)
 
 
 def without_flat(matrix: FloatArray, flat: FloatArray) -> FloatArray:
@@ -342,9 +335,7 @@ def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
     return np.where((flat**2).sum(axis=0) > 1.0 - _DETERMINED**2, np.inf, errors)
 
 
-def contrast_errors(
-    contrasts: Any, covariance: FloatArray, flat: FloatArray | None = None
-) -> FloatArray:
+def contrast_errors(contrasts: Any, covariance: FloatArray, flat: FloatArray) -> FloatArray:
     """Return the standard error of each linear combination of the weights, a row of `contrasts`.
 
     It is infinite for a combination that is not orthogonal to the `flat` directions, because these
@@ -352,8 +343,6 @@ def contrast_errors(
     """
     variances = _row_products(contrasts, contrasts @ covariance)
     errors = np.sqrt(np.maximum(variances, 0.0))
-    if flat is None or not len(flat):
-        return errors
     within = np.asarray(contrasts @ flat.T)
     lengths = np.sqrt(_row_products(contrasts, contrasts))
     errors[np.sqrt((within**2).sum(axis=1)) > _DETERMINED * lengths] = np.inf

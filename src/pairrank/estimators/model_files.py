@@ -275,10 +275,7 @@ def _packed(value: Any) -> Any:
         return {"order_graph": [list(edge) for edge in value.edges]}
     for name, kind in _SETTINGS.items():
         if isinstance(value, kind):
-            params = value.get_params(deep=False)
-            return {name: {key: _packed(each) for key, each in params.items()}}
-    if isinstance(value, np.generic):
-        return value.item()
+            return {name: value.get_params(deep=False)}
     return value
 
 

@@ -202,9 +202,6 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         if self.covariance is None or self.status_ == "interrupted":
             return
-        repetitions = None
-        if self.covariance == "clusters":
-            repetitions = rows.y.bound(rows.X.shape[0], **rows.layout).repetitions()
         self.coef_cov_, self.flat_directions_ = coefficient_covariance(
             features,
             preferences,
@@ -214,9 +211,7 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
             penalty=float(self.alpha),
             route=self.pair_sum,
             eps=min(float(self.eps), _EPS),
-            qid=rows.qid,
-            sample_weight=rows.kept_weight,
-            repetitions=repetitions,
+            rows=rows,
         )
         self.standard_errors_ = weight_errors(self.coef_cov_, self.flat_directions_)
         compared = np.add(*preferences.wins_and_losses()) > 0

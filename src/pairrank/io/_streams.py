@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import functools
+import glob
 import gzip
 import io
 import lzma
@@ -16,10 +17,17 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 from pairrank._docstrings import described_by, entries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 AnyPath = str | os.PathLike[str]
 AnyFile = AnyPath | IO[bytes]
@@ -89,6 +97,24 @@ def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
         ) from error
 
 
+def delete_leftovers(path: AnyPath) -> None:
+    """Delete the temporary files that killed processes have left beside `path`.
+
+    A process that writes holds a lock on its file, which the system releases when it is killed.
+    """
+    folder, base = os.path.split(os.path.realpath(path))
+    for left in Path(folder).glob(f".{glob.escape(base[:100])}.*.part"):
+        with contextlib.suppress(OSError), open(left, "rb") as file:
+            _lock(file)
+            left.unlink()
+
+
+def _lock(file: IO[Any]) -> None:
+    """Lock a file, or raise an OSError where another process writes it; no locks on Windows."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def refuse_read_only(path: AnyPath) -> None:
     """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace."""
     try:
@@ -118,6 +144,7 @@ def _replacing(target: str) -> Iterator[IO[bytes]]:
     path = os.path.join(folder, f".{base[:100]}.{secrets.token_hex(4)}.part")
     try:
         with open(path, "xb") as file:
+            _lock(file)
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from pairrank.io._streams import (
     AnyFile,
     AnyPath,
     ReadingCallback,
+    delete_leftovers,
     is_file,
     name_of,
     read_bytes,
@@ -52,7 +54,7 @@ def convert(
     Columns keep their names; svmlight text gets `label`, `qid`, `docid` and `f1`, `f2`, .... Of CSV
     and svmlight text on a disk, memory holds a few blocks only: it is read twice, once for the
     numbers of rows and features and the types of columns. The target changes only if all rows are
-    written.
+    written. What a killed conversion to the same target has left is deleted.
 
     Parameters
     ----------
@@ -94,6 +96,8 @@ def convert(
         blocks = iter([read_rows(source, format=kind, dtype=dtype, callback=callback, **given)])
     if kind != "parquet":
         blocks = with_queries(blocks, source, query_sizes)
+    if isinstance(target, str | os.PathLike):
+        delete_leftovers(target)
     write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})
 
 

@@ -203,8 +203,7 @@ def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:
         if option in options:
             raise PairrankError(f"metric {name!r} sets {option} twice; give it once")
         options[option] = _value(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:  # the metric's own error for options out of range
             metric.function([0.0, 0.0], [0.0, 1.0], **metric.options, **options)
         except PairrankError as error:

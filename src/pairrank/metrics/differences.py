@@ -94,13 +94,7 @@ def msd(rows: Rows) -> FloatArray:
     >>> msd([1, 2, 4], [11, 12, 13])
     0.4444444444444444
     """
-    sizes, starts, shares = np.diff(rows.starts), rows.starts[:-1], rows.weight
-    centred = _residuals(rows)
-    # the residual of the heaviest row is subtracted first: its weight costs no digits of the mean
-    heavy = np.flatnonzero(shares == np.repeat(np.maximum.reduceat(shares, starts), sizes))
-    centred -= np.repeat(centred[heavy[np.searchsorted(heavy, starts)]], sizes)
-    centred -= np.repeat(np.add.reduceat(shares * centred, starts), sizes)
-    return 2.0 * np.add.reduceat(shares * centred * centred, starts)
+    return _of_tube(rows, 0.0, 2)
 
 
 @_cost_metric

@@ -143,8 +143,12 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
                 "no fold left out rows of both classes and kept some to learn from: give more rows "
                 "(with qid, more queries that hold both), or another cv"
             )
+        every = np.arange(np.count_nonzero(known))
+        self.calibrator_ = CalibratedClassifierCV(
+            _GivenScores(), method=self.method, cv=[(every, every)], ensemble=False
+        )
         weight = None if weight is None else weight[known]
-        self.calibrator_ = calibrated(scores[known], codes[known], weight, self.method)
+        self.calibrator_.fit(scores[known, None], codes[known], weight)
         return self
 
     def predict_proba(self, X: Features) -> FloatArray:
@@ -160,10 +164,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        probabilities: FloatArray = self.calibrator_.predict_proba(
-            _scores(self.ranker_, X)[:, None]
-        )
-        return probabilities
+        return self.calibrator_.predict_proba(_scores(self.ranker_, X)[:, None])
 
     def predict(self, X: Features) -> NDArray[Any]:
         """Return the more probable class of each row; the first one at equal probabilities.
@@ -176,8 +177,9 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        first, second = self.predict_proba(X).T
-        return self.classes_[(second > first).astype(int)]
+        check_is_fitted(self)
+        codes = self.calibrator_.predict(_scores(self.ranker_, X)[:, None])
+        return self.classes_[codes.astype(int)]
 
     def _ranker(self) -> Any:
         """Return a new ranker."""
@@ -212,22 +214,11 @@ class _GivenScores(ClassifierMixin, BaseEstimator):
         self.exponent_ = int(np.clip(np.frexp(np.abs(X).max())[1], -1000, 0))
         return self
 
-    def predict(self, X: FloatArray) -> NDArray[Any]:
-        return self.classes_[(X[:, 0] > 0).astype(int)]
-
     def decision_function(self, X: FloatArray) -> FloatArray:
         return np.ldexp(X[:, 0], -self.exponent_)
 
-
-def calibrated(
-    scores: FloatArray, codes: FloatArray, weight: FloatArray | None, method: str
-) -> CalibratedClassifierCV:
-    """Return the classifier of a score that fits classes, 0.0 or 1.0 each; O(m log m)."""
-    every = np.arange(scores.size)
-    found = CalibratedClassifierCV(
-        _GivenScores(), method=method, cv=[(every, every)], ensemble=False
-    )
-    return found.fit(scores[:, None], codes, weight)
+    predict = decision_function
+    """Asked for, but not used: calibration takes the scores."""
 
 
 def _scores(ranker: Any, X: Any) -> FloatArray:

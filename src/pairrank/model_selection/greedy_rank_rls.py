@@ -17,7 +17,6 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features
 from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows, ranker
-from pairrank.estimators._rows import columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
@@ -30,7 +29,7 @@ from pairrank.model_selection.splits import (
     method_of,
     splits_of,
 )
-from pairrank.preferences import Differences, Pairs
+from pairrank.preferences import Pairs
 
 LeftOut = BlocksLeftOut | PairsLeftOut
 _SMALL = 200
@@ -137,9 +136,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
-        if not isinstance(rows.y, Pairs):
-            columns = columns_of(rows.y)
-            Differences.build(columns[0], **rows.layout).require_pairs(columns)
+        RankRLS()._preferences(rows)
         one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):
             left_out = self._left_out(problem, (rows.X, rows.y, None if one_query else rows.qid))
@@ -204,17 +201,15 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     def _left_out(self, problem: CentredRows | Comparisons, rows: tuple[Any, ...]) -> LeftOut:
         """Return the errors that features are chosen by; `rows` are X, y and qid."""
         alpha = float(self.alpha)
-        if isinstance(problem, Comparisons):
-            block_of = np.arange(problem.root.size)
-            if self.cv_ == LEAVE_QUERY_OUT:
-                block_of = problem.query_of
-            return BlocksLeftOut(problem, alpha, block_of, centred=False)
-        if self.cv_ == LEAVE_PAIR_OUT:
-            return PairsLeftOut(problem, alpha)
         if self.cv_ == LEAVE_QUERY_OUT:
-            return BlocksLeftOut(problem, alpha, problem.query_of, centred=True)
-        fold_of = self._folds(*rows)[problem.row_of]
-        return BlocksLeftOut(problem, alpha, fold_of, centred=True)
+            block_of = problem.query_of
+        elif not isinstance(problem, CentredRows):
+            block_of = np.arange(problem.root.size)
+        elif self.cv_ == LEAVE_PAIR_OUT:
+            return PairsLeftOut(problem, alpha)
+        else:
+            block_of = self._folds(*rows)[problem.row_of]
+        return BlocksLeftOut(problem, alpha, block_of, centred=isinstance(problem, CentredRows))
 
     def _folds(self, X: Any, y: Any, qid: NDArray[Any] | None) -> NDArray[np.int64]:
         """Return the fold of each row."""

@@ -26,7 +26,7 @@ from pairrank.model_selection.rls_left_out import (
 )
 from pairrank.model_selection.scorers import get_query_scorer, requested
 from pairrank.model_selection.splits import LEAVE_PAIR_OUT, LEAVE_QUERY_OUT, method_of
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Pairs
 
 PAPER_ALPHAS = tuple(2.0**power for power in range(-10, 11))
 """lambda = 2^-10 .. 2^10, the grid of Airola et al. 2010, Section 4."""
@@ -113,8 +113,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
         small = isinstance(problem, Comparisons) or problem.root.size <= _SMALL
         method = method_of(self.cv, problem.query_start.size - 1, small=small, n_folds=5)
         scorer = self._scorer(method, rows.y)
-        for column in [] if isinstance(rows.y, Pairs) else columns_of(rows.y):
-            Levels.build(column, **rows.layout).require_pairs()
+        RankRLS()._preferences(rows)
         features = self._learnt_features(rows.X)
         self.__dict__.pop("kernel_", None)  # the ranker of the best alpha has its own
         self.cv_ = method

@@ -22,7 +22,7 @@ from pairrank.objective.normal_equations import (
     whole_queries,
 )
 from pairrank.preferences import Levels, Pairs
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences._codes import counting_order, query_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +178,9 @@ class Comparisons(Equations):
         """Lay bound comparisons out by their groups, or else by queries."""
         magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
         root = np.ones(pairs.n_pairs) if pairs.weight is None else np.sqrt(pairs.weight)
-        codes = np.zeros(pairs.n_pairs, dtype=np.int32)
-        if pairs.groups is not None:
-            codes = query_codes(pairs.groups)[1]
-        elif qid is not None:
-            codes = query_codes(qid)[1][pairs.i]
-        order = np.argsort(codes, kind="stable")
-        ends = np.flatnonzero(np.diff(codes[order])) + 1
-        starts = np.concatenate(([0], ends, [pairs.n_pairs]))
+        names = np.zeros(pairs.n_pairs) if qid is None else qid[pairs.i]
+        queries, codes = query_codes(names if pairs.groups is None else pairs.groups)
+        order, starts = counting_order(codes, queries.size)
         root = root[order]
         b = (root * magnitude[order])[:, None]
         return cls(X, b, root, starts, pairs.i[order], pairs.j[order])

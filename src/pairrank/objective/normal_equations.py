@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, Point
+from pairrank._protocols import FloatArray, Objective, Point
 from pairrank.design import Design
 from pairrank.preferences import Differences, Pairs
 from pairrank.preferences._codes import counting_order
@@ -221,7 +221,7 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
 
 
 @dataclass(eq=False)
-class Quadratic:
+class Quadratic(Objective):
     r"""factor \|A w - b\|^2 from A'A, A'b and b'b; penalty/2 \|w\|^2 is left to the solver.
 
     An evaluation costs O(n_features^2) and no product with A.
@@ -257,11 +257,3 @@ class Quadratic:
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian, penalty included, times `v`."""
         return np.asarray(self.penalty * v + 2.0 * self.factor * (self.gram @ v))
-
-    def sharpen(self) -> bool:
-        """Return False: the value has no error beyond rounding."""
-        return False
-
-    def refine(self) -> bool:
-        """Return False: the Hessian is exact."""
-        return False

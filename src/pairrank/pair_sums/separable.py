@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled.layout import join_groups
@@ -60,7 +59,7 @@ class _Side(NamedTuple):
 
 
 class SeparableCurvature(OneByOne):
-    """The sum at fixed scores: value, gradient, Hessian, and sums over parts of it."""
+    """The sum at fixed scores: value, gradient and Hessian."""
 
     def __init__(self, levels: Levels, scores: FloatArray) -> None:
         self.levels, self._sizes = levels, np.diff(levels.group_start)
@@ -80,14 +79,6 @@ class SeparableCurvature(OneByOne):
             value = float((self._won * losers.joined * own).sum())
             won, lost = self._terms()
             return value, self.levels.from_layout(lost - won)
-
-    def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
-        """Return the sums over the pairs whose winner alone is chosen, and whose loser alone is.
-
-        `chosen` (n_rows,). All terms are positive, so that a small sum keeps its digits.
-        """
-        chosen = chosen[self.levels.row_of]
-        return self._across(chosen, ~chosen), self._across(~chosen, chosen)
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
@@ -117,11 +108,6 @@ class SeparableCurvature(OneByOne):
         won = winners.rows * np.repeat(self._won * losers.joined, self._sizes)
         return won, losers.rows * np.repeat(self._lost * winners.joined, self._sizes)
 
-    def _across(self, winner: NDArray[np.bool_], loser: NDArray[np.bool_]) -> float:
-        """Return the sum over the pairs whose winner and loser are both marked."""
-        own = self._by_group(np.add, self._winners.rows * winner)
-        return float((self._won * self._join(self._losers, loser, True) * own).sum())
-
     def _by_group(self, ufunc: np.ufunc, values: FloatArray) -> FloatArray:
         """Return values per row (n_kept,) combined over each group, (n_groups,)."""
         if not self._sizes.size:
@@ -139,7 +125,7 @@ class SeparableCurvature(OneByOne):
             rows *= weight
         return _Side(rows, best, *self._joined(best, self._by_group(np.add, rows), upwards))
 
-    def _join(self, side: _Side, factor: NDArray[Any], upwards: bool) -> FloatArray:
+    def _join(self, side: _Side, factor: FloatArray, upwards: bool) -> FloatArray:
         """Return the sums of `side.rows` times factors over the groups each group is joined with.
 
         `factor` (n_kept,); the result (n_groups,) is relative to `side.joined_best`.

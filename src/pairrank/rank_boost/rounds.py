@@ -6,11 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray, Status
 from pairrank.compiled.weak_rankings import best_of_features
+from pairrank.pair_sums.direct import ExplicitCurvature
 from pairrank.pair_sums.separable import SeparableCurvature
 from pairrank.preferences import Pairs, Preferences
 from pairrank.rank_boost.binning import Codes
@@ -60,7 +60,9 @@ class Booster:
         if not abs(edge) > _ROUNDING * self._codes.n_rows:
             return Status.NO_EDGE
         h = self._values(ranking, code)
-        right, wrong = (share / self._total for share in self._weights.apart(h > 0.5))
+        # The loss is its own second derivative: h' H h weighs the pairs that h tells apart.
+        both = float(h @ self._weights.matvec(h)) / self._total
+        right, wrong = 0.5 * (both + edge), 0.5 * (both - edge)
         alpha = self._rate * 0.5 * math.log((right + _SMOOTHING) / (wrong + _SMOOTHING))
         self._move(self.scores + alpha * h)
         return Round(ranking._replace(alpha=alpha), edge)
@@ -106,24 +108,16 @@ class Booster:
         return h
 
 
-class _ComparisonWeights:
+class _ComparisonWeights(ExplicitCurvature):
     """What `SeparableCurvature` is for `Levels`: the weights of comparisons at some scores."""
 
     def __init__(self, pairs: Pairs, scores: FloatArray) -> None:
-        self._pairs = pairs
         with np.errstate(under="ignore", over="ignore"):
-            self._weight = pairs.pair_scale * np.exp(scores[pairs.j] - scores[pairs.i])
-            if pairs.weight is not None:
-                self._weight *= pairs.weight
+            weight = pairs.pair_scale * np.exp(scores[pairs.j] - scores[pairs.i])
+        super().__init__(pairs, weight if pairs.weight is None else weight * pairs.weight)
 
     def value_and_gradient(self) -> tuple[float, FloatArray]:
         """Return the weight of all pairs and its gradient, (n_rows,)."""
-        pairs, weight = self._pairs, self._weight
+        pairs, weight = self.pairs, self.curvature
         lost, won = (np.bincount(rows, weight, pairs.n_rows) for rows in (pairs.j, pairs.i))
         return float(weight.sum()), (lost - won).astype(np.float64)
-
-    def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
-        """Return the weights of pairs whose winner alone is chosen, and whose loser alone is."""
-        winner, loser = chosen[self._pairs.i], chosen[self._pairs.j]
-        right, wrong = self._weight[winner & ~loser], self._weight[loser & ~winner]
-        return float(right.sum()), float(wrong.sum())

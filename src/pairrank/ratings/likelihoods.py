@@ -13,7 +13,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from scipy.special import expit
 
-from pairrank._protocols import FloatArray, Point
+from pairrank._protocols import FloatArray, Objective, Point
 from pairrank.ratings.comparisons import TIE, Margins
 
 Ties = Literal["half", "davidson", "rao-kupper"]
@@ -121,7 +121,7 @@ LIKELIHOODS = {
 }
 
 
-class LikelihoodObjective:
+class LikelihoodObjective(Objective):
     """Minus the log-likelihood of margins, plus alpha/2 times the squared scores.
 
     The coefficients are the scores, the effects of the covariates in units of `Margins.unit`, and,
@@ -201,14 +201,6 @@ class LikelihoodObjective:
             return found
         side = self.design.T @ across.sum(axis=0)[:, None]
         return sparse.block_array([[found, side], [side.T, [[of_ties.sum()]]]], format="csr")
-
-    def sharpen(self) -> bool:
-        """Return False: there is no error but rounding."""
-        return False
-
-    def refine(self) -> bool:
-        """Return False: the Hessian is exact."""
-        return False
 
     def _inverse(self, hessian: sparse.csr_array) -> LinearOperator:
         """Return the inverse Hessian if it is small, else that of its diagonal.
