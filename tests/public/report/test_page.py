@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from definitions import preferences_of
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import (
     ConvexHullRanker,
@@ -276,6 +277,29 @@ def test_true_probabilities_are_calibrated():
     found = pair_calibration(RankNCG(alpha=1e-6).fit(X, pairs), X, pairs)
     # A share of n pairs is off by 1/(2 sqrt(n)) at most, in standard deviations.
     assert (abs(found.predicted - found.observed) < 5 * 0.5 / np.sqrt(found.n_pairs)).all()
+
+
+@pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0, 2), (1, 2), (0, 3)])])
+def test_calibration_is_that_of_every_pair(graph):
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(60, 2)), rng.integers(0, 4, 60), rng.integers(0, 4, 60)
+    winner, loser = rng.integers(0, 3, (2, 60)) / 2
+    ranker = RankNCG(graph=graph).fit(X, y, qid=qid)
+    kept = np.flatnonzero((winner > 0) | (loser > 0))
+    i, j = kept[np.transpose(preferences_of(y[kept], qid[kept], graph))]
+    weight = winner[i] * loser[j]
+    i, j, weight = i[weight > 0], j[weight > 0], weight[weight > 0]
+    d = ranker.predict(X)[i] - ranker.predict(X)[j]
+    probability = 1 / (1 + np.exp(-np.abs(d)))
+    place = np.minimum(np.floor(8 * probability - 4), 3)
+    found = pair_calibration(
+        ranker, X, y, qid=qid, winner_weight=winner, loser_weight=loser, n_bins=4
+    )
+    bins = np.unique(place)
+    assert found.n_pairs.tolist() == [(place == each).sum() for each in bins]
+    for values, wanted in ((found.predicted, probability), (found.observed, d > 0)):
+        means = [np.average(wanted[place == each], weights=weight[place == each]) for each in bins]
+        np.testing.assert_allclose(values, means, rtol=1e-12)
 
 
 def test_ties_of_comparisons_count_half():
