@@ -6,16 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from definitions import preferences_of
-from loss_table import pairs_of
 from pairrank import OrderGraph
 from pairrank.preferences import Levels, PairIndex
-from strategies import problems_with_roles
-from sum_table import levels_of
 
 N_DRAWS = 100_000
 LEAST_P = 1e-3
@@ -57,14 +52,6 @@ def test_pairs_are_drawn_in_proportion_to_weights_and_scales(graph, reduction, w
     index = PairIndex(levels)
     assert index.total_weight == pytest.approx(sum(weights.values()), rel=1e-12)
     assert_proportional(index, {pair: weight for pair, weight in weights.items() if weight})
-
-
-@given(problem=problems_with_roles(), reduction=st.sampled_from(("sum", "query")))
-def test_only_preferences_of_positive_weight_are_drawn(problem, reduction):
-    levels = levels_of(problem, reduction)
-    if not levels.n_pairs:
-        return
-    assert set(drawn(PairIndex(levels), n_draws=500)) <= set(pairs_of(problem))
 
 
 def test_rows_of_tiny_weight_are_drawn_within_their_query():

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pairrank import Pairs
-from pairrank.preferences import Levels, _codes, draw_sample, merge_levels
+from pairrank.preferences import Levels, draw_sample, merge_levels
 from pairrank.preferences._codes import level_codes
 
 
@@ -21,18 +19,6 @@ def drawn_rows():
         st.sampled_from([0, 0.5, 1, 3]),
     )
     return st.lists(row, min_size=1, max_size=25)
-
-
-@given(rows=drawn_rows())
-def test_the_layout_sorts_by_query_then_level_and_finds_its_way_back(rows):
-    y, qid, weight = (np.array(column) for column in zip(*rows, strict=True))
-    levels = Levels.build(y, qid, sample_weight=weight.astype(float) + 1)
-    values = np.arange(y.size, dtype=float)
-    np.testing.assert_array_equal(levels.from_layout(values[levels.row_of]), values)
-    laid_out, start = levels.row_of, levels.query_start
-    for first, last in itertools.pairwise(start):
-        assert len(set(qid[laid_out[first:last]])) == 1
-        assert (np.diff(y[laid_out[first:last]]) >= 0).all()
 
 
 @given(rows=drawn_rows(), n_bands=st.integers(1, 3))
@@ -88,12 +74,3 @@ def test_a_sample_of_comparisons_weighs_as_much_as_all():
         zip(pairs.i, pairs.j, strict=True)
     )
     assert sample.total_weight == pytest.approx(5000)
-
-
-@given(keys=st.lists(st.integers(0, 6), max_size=40), spare=st.integers(0, 3))
-def test_counting_order_is_the_stable_sort(keys, spare):
-    keys = np.array(keys, dtype=np.int32)
-    n_keys = int(keys.max(initial=-1)) + 1 + spare
-    order, starts = _codes.counting_order(keys, n_keys)
-    np.testing.assert_array_equal(order, np.argsort(keys, kind="stable"))
-    np.testing.assert_array_equal(starts, np.searchsorted(keys[order], np.arange(n_keys + 1)))

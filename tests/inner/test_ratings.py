@@ -10,14 +10,11 @@ from scipy import optimize, stats
 
 from pairrank import BradleyTerry
 from pairrank.exceptions import PairrankError
-from pairrank.ratings import likelihoods as module
 from pairrank.ratings.comparisons import add_up, check_comparisons
 from pairrank.ratings.connections import check_finite_scores
 from pairrank.ratings.likelihoods import LIKELIHOODS, LikelihoodObjective
 from pairrank.ratings.ranking import rank_intervals
-from ratings_definition import TIES, arguments, log_likelihood, make_votes
-
-STEP = 1e-5
+from ratings_definition import TIES, arguments, make_votes
 
 
 def some(kind):
@@ -31,43 +28,6 @@ def test_large_margins_stay_finite(kind):
     assert np.isfinite(logs).all()
     assert all(np.isfinite(each).all() for each in slopes)
     assert (np.asarray(slopes.of_margins) >= 0.0).all()
-
-
-def make_objective(kind, votes, alpha):
-    found = check_comparisons(**arguments(votes))
-    return LikelihoodObjective(add_up(found), LIKELIHOODS[kind], alpha)
-
-
-@pytest.mark.parametrize("kind", TIES)
-@pytest.mark.parametrize("covariates", [0, 2])
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
-def test_value_gradient_and_hessian(kind, covariates, alpha, monkeypatch):
-    votes = make_votes(0, covariates=covariates)
-    objective = make_objective(kind, votes, alpha)
-    rng = np.random.default_rng(0)
-    w = 0.3 * rng.normal(size=objective.n_features)
-    scores, effects = w[:5], w[5 : 5 + covariates] / objective.margins.unit
-    parameter = np.exp(objective.tie_parameter(w))
-    wanted = alpha / 2 * scores @ scores - log_likelihood(votes, scores, effects, kind, parameter)
-    point = objective.at(w)
-    np.testing.assert_allclose(point.value, wanted, rtol=1e-12)
-    again = objective.at(w, point.scores)
-    assert again.value == point.value
-    moves = STEP * np.eye(w.size)
-    slope = [(objective.at(w + h).value - objective.at(w - h).value) / (2 * STEP) for h in moves]
-    np.testing.assert_allclose(point.gradient, slope, atol=1e-6)
-    changes = [objective.at(w + h).gradient - objective.at(w - h).gradient for h in moves]
-    hessian = point.hessian()
-    dense = hessian.matmat(np.eye(w.size))
-    np.testing.assert_allclose(dense, np.array(changes) / (2 * STEP), atol=1e-6)
-    v = rng.normal(size=w.size)
-    monkeypatch.setattr(module, "_FEW_FEATURES", 0)
-    np.testing.assert_allclose(point.preconditioner().matvec(v), v / dense.diagonal())
-    monkeypatch.undo()
-    v[:5] -= v[:5].mean()
-    product = hessian.matvec(v)
-    scores = objective.at(w).preconditioner().matvec(product)
-    np.testing.assert_allclose(scores, v, atol=1e-10)
 
 
 def runs_to_infinity(winner, loser, tie, n_items, parameter):

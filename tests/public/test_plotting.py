@@ -121,12 +121,6 @@ def test_weights_without_errors_have_no_intervals():
     assert display.figure_ is display.ax_.figure
 
 
-def test_weights_that_nothing_determines_have_no_interval():
-    display = WeightsDisplay([2.0, 1.0], ["a", "b"], standard_errors=[0.5, np.inf]).plot()
-    (segments,) = (lines.get_segments() for lines in display.bars_.errorbar.lines[2])
-    assert [len(segment) for segment in segments] == [2, 0]
-
-
 def test_displays_take_axes_and_columns_of_one_length(ranker):
     _, ax = pyplot.subplots()
     for display in (WeightsDisplay, QueryMetricDisplay, PairCalibrationDisplay):

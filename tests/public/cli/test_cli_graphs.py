@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from cli_runs import record_of, refused, run
-from pairrank import OrderGraph, RankSVM, load_model, metrics
+from pairrank import OrderGraph, RankSVM, load_model
 from pairrank.io import read_rows
 
 
@@ -59,17 +59,3 @@ def test_an_absent_label_is_one_warning_and_no_pair_an_error(folder, tmp_path):
     result = run(*train, "--graph", "6<7", code=1)
     assert "error: " in result.stderr
     assert "train.txt" in result.stderr
-
-
-def test_evaluate_judges_over_the_graph_asked_for(folder):
-    rows = read_rows(folder / "train.txt")
-    scores = load_model(folder / "model").predict(rows.X)
-    for text, graph in {"chain": "chain", "0<2": OrderGraph([(0, 2)]), "full": "full"}.items():
-        judged = ["evaluate", folder / "model", folder / "train.txt", "--graph", text, "--json"]
-        over = {"qid": rows.qid, "graph": graph}
-        record = json.loads(run(*judged, "--metric", "wmw").stdout)
-        assert set(record) == {"wmw", "n_pairs"}
-        assert record["wmw"] == metrics.wmw_score(rows.y, scores, **over)
-        record = json.loads(run(*judged).stdout)
-        assert record["pairwise_accuracy"] == metrics.pairwise_accuracy(rows.y, scores, **over)
-        assert record["kendall_tau"] is not None
