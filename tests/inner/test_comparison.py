@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from comparison_models import CALLS, Counting
@@ -65,29 +66,24 @@ def run(data, models, **more):
     return compare(models=models, **{**given, "metrics": "ndcg@5", **more})
 
 
+def judged(data, alpha, train, test, **more):
+    """Return ndcg@5 of ridge that learns some rows, in the test rows."""
+    model = make_pipeline(StandardScaler(), Ridge(alpha=alpha)).fit(data.X[train], data.y[train])
+    return ndcg_score(data.y[test], model.predict(data.X[test]), k=5, qid=data.qid[test], **more)
+
+
 def slow_ridge(data, alphas, n_splits, n_inner, seed):
-    """Return ndcg@5 and the chosen alpha of ridge in each fold, step by step."""
+    """Return ndcg@5, the chosen alpha and the values of queries of ridge in each fold."""
     found = []
-    for train, test in QueryKFold(n_splits, shuffle=True, random_state=seed).split(
-        data.X, qid=data.qid
-    ):
-        X, y, qid = data.X[train], data.y[train], data.qid[train]
-        means = []
-        for alpha in alphas:
-            scores = []
-            for a, b in QueryKFold(n_inner, shuffle=True, random_state=seed).split(X, qid=qid):
-                scaler = StandardScaler().fit(X[a])
-                model = Ridge(alpha=alpha).fit(scaler.transform(X[a]), y[a])
-                predicted = model.predict(scaler.transform(X[b]))
-                scores.append(ndcg_score(y[b], predicted, k=5, qid=qid[b]))
-            means.append(np.mean(scores))
+    outer, inner = (QueryKFold(n, shuffle=True, random_state=seed) for n in (n_splits, n_inner))
+    for train, test in outer.split(data.X, qid=data.qid):
+        folds = list(inner.split(data.X[train], qid=data.qid[train]))
+        means = [
+            np.mean([judged(data, alpha, train[a], train[b]) for a, b in folds]) for alpha in alphas
+        ]
         alpha = alphas[int(np.argmax(means))]
-        scaler = StandardScaler().fit(X)
-        model = Ridge(alpha=alpha).fit(scaler.transform(X), y)
-        predicted = model.predict(scaler.transform(data.X[test]))
-        value = ndcg_score(data.y[test], predicted, k=5, qid=data.qid[test])
-        each = ndcg_score(data.y[test], predicted, k=5, qid=data.qid[test], per_query=True)
-        found.append((value, f"alpha={alpha:g}", each))
+        each = judged(data, alpha, train, test, per_query=True)
+        found.append((judged(data, alpha, train, test), f"alpha={alpha:g}", each))
     return found
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from export_readers import sum_of_products
 from pairrank.export.exporting import check_order
 from pairrank.export.formats import DOUBLE, MIXED, SINGLE
 
@@ -46,21 +47,13 @@ def test_changes_are_those_of_the_definition(rows):
 
 @pytest.mark.parametrize("arithmetic", [SINGLE, MIXED, DOUBLE])
 def test_scores_are_rounded_at_every_step(arithmetic):
-    """By scalars: the first term is added to 0, and every operation has its own rounding."""
+    """The first term is added to 0, and every operation has its own rounding."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 7)) * 10.0 ** rng.integers(-6, 7, (500, 7))
     X[rng.random(X.shape) < 0.3] = 0
     weights, offset = rng.normal(size=7), 0.3
-    computed = arithmetic.scores(X, weights, offset)
-    for row in (0, 1, 499):
-        total = arithmetic.sums(0)
-        for value, weight in zip(X[row], weights, strict=True):
-            total = total + arithmetic.sums(weight) * arithmetic.sums(arithmetic.features(value))
-        if arithmetic.adds_offset:
-            total = total + arithmetic.sums(offset)
-        assert computed[row] == float(total)
-    thin = sparse.csr_array(X)
-    np.testing.assert_array_equal(arithmetic.scores(thin, weights, offset), computed)
-    np.testing.assert_array_equal(
-        arithmetic.scores(np.asfortranarray(X), weights, offset), computed
-    )
+    wanted = sum_of_products(weights, X, arithmetic.features, arithmetic.sums)
+    if arithmetic.adds_offset:
+        wanted = wanted.astype(arithmetic.sums) + arithmetic.sums(offset)
+    for form in (np.asarray, np.asfortranarray, sparse.csr_array):
+        np.testing.assert_array_equal(arithmetic.scores(form(X), weights, offset), wanted)

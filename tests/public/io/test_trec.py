@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import Rows, read_rows, to_qrels, to_run, write_qrels, write_rows, write_run
-from pairrank.metrics import ndcg_score
 from trec_files import content_of, qrels_of, run_of
 
 WORDS = st.text(
@@ -88,24 +87,6 @@ def test_runs_and_qrels_from_arrays_hold_plain_values():
     qrels = to_qrels(qid, docid, np.array([1.0, 0.0, 2.0]))
     assert repr(run) == "{'7': {'a': 1.0, 'b': 2.0}, '8': {'a': 3.0}}"
     assert repr(qrels) == "{'7': {'a': 1, 'b': 0}, '8': {'a': 2}}"
-
-
-def test_ir_measures_takes_runs_and_qrels_and_the_files(tmp_path):
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
-    rng = np.random.default_rng(4)
-    qid, docid = np.repeat(np.arange(8), 12), np.tile(np.arange(12), 8)
-    scores, grades = rng.permutation(96) / 7, rng.integers(0, 4, 96)
-    run, qrels = to_run(qid, docid, scores), to_qrels(qid, docid, grades)
-    write_run(tmp_path / "run", run)
-    write_qrels(tmp_path / "qrels", qrels)
-    files = (
-        [*ir_measures.read_trec_qrels(str(tmp_path / "qrels"))],
-        [*ir_measures.read_trec_run(str(tmp_path / "run"))],
-    )
-    measure = ir_measures.nDCG(dcg="exp-log2") @ 5
-    wanted = pytest.approx(ndcg_score(grades, scores, qid=qid, k=5))
-    for judged in ((qrels, run), files):
-        assert ir_measures.calc_aggregate([measure], *judged)[measure] == wanted
 
 
 @pytest.mark.parametrize(
