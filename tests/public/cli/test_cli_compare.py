@@ -1,4 +1,4 @@
-"""pairrank compare: tables, files, and what is refused."""
+"""pairrank compare and pairrank report: tables, pages, files, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, record_of, refused, run
 from html_pages import Page, loaded_from_elsewhere
-from pairrank import compare
-from pairrank.io import write_rows
+from pairrank import compare, load_model, metrics
+from pairrank.io import read_rows, write_rows
 
 MODELS = ["--models", "ranksvm,ridge,logistic_regression", "--folds", 3, "--inner-folds", 0]
 
@@ -125,3 +125,75 @@ def test_bad_input_is_refused_before_any_work(folder, tmp_path, monkeypatch):
     (tmp_path / "low.txt").write_text("-1 qid:1 1:1\n1 qid:1 1:2\n-1 qid:2 1:1\n1 qid:2 1:0\n")
     said = refused("compare", tmp_path / "low.txt", "--metric", "ndcg@5")
     assert "needs labels of 0 and more" in said
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A folder with rows, comparisons and models."""
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    home = tmp_path_factory.mktemp("page")
+    rows = make_rows(0, n_rows=200, n_queries=20)
+    write_rows(home / "rows.txt", rows)
+    write_rows(home / "rows.csv", rows)
+    (home / "votes.csv").write_text("i,j\n0,1\n1,2\n3,1\n")
+    run("train", home / "rows.txt", "-o", home / "first", "-q", "--model", "rankncg")
+    run("train", home / "rows.txt", "-o", home / "kernel", "-q", "--kernel", "rbf")
+    run("train", home / "rows.csv", "-o", home / "csv", "-q", "--qid", "qid", "--drop", "f0")
+    return home
+
+
+def page_at(path):
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.faults == []
+    assert loaded_from_elsewhere(text) == []
+    return page
+
+
+def test_the_page_shows_the_metrics_of_the_model(pages, tmp_path):
+    done = run("report", pages / "first", pages / "rows.txt", "-o", tmp_path / "page.html")
+    assert done.stdout == ""
+    assert "page.html is written" in done.stderr
+    rows = read_rows(pages / "rows.txt")
+    scores = load_model(pages / "first").predict(rows.X)
+    value = metrics.ndcg_score(rows.y, scores, k=10, qid=rows.qid)
+    shown = page_at(tmp_path / "page.html").shown
+    assert f"{value:.4g}" in shown
+    assert "Report on first, rows of rows.txt" in shown
+    done = run("report", pages / "first", pages / "rows.txt", "-o", "-")
+    assert done.stdout.startswith("<!doctype html>")
+    assert done.stderr == ""
+
+
+def test_metrics_title_and_comparisons_can_be_given(pages, tmp_path):
+    out = tmp_path / "page.html"
+    asked = ["--metric", "mrr", "--metric", "ndcg@5", "--title", "A <title>"]
+    run("report", pages / "first", pages / "rows.txt", "-o", out, *asked)
+    shown = page_at(out).shown
+    assert "A <title>" in shown
+    assert "Lowest mrr" in shown
+    run("report", pages / "first", pages / "rows.txt", "-o", out, "--pairs", pages / "votes.csv")
+    assert "Margins of comparisons" in page_at(out).shown
+
+
+def test_two_models_stand_side_by_side_also_with_other_features(pages, tmp_path):
+    out = tmp_path / "page.html"
+    first, rows = pages / "first", pages / "rows.csv"
+    run("report", first, pages / "rows.txt", "--against", pages / "kernel", "-o", out)
+    assert "first against kernel" in page_at(out).shown
+    run("report", pages / "csv", rows, "--qid", "qid", "-o", out, "--metric", "pairwise_accuracy")
+    assert "f0" not in page_at(out).shown.split("Weights")[1].split()
+
+
+def test_wrong_input_is_refused_before_any_work(pages, tmp_path, monkeypatch):
+    report = ["report", pages / "first", pages / "rows.txt"]
+    lost, comparisons = tmp_path / "none" / "page.html", ["--pairs", pages / "votes.csv"]
+    assert "its folder does not exist" in refused(*report, "-o", lost)
+    assert "is an input too" in refused(*report, "-o", pages / "rows.txt")
+    assert "there is no metric" in misused(*report, "--metric", "foo")
+    assert "names the same model" in misused(*report, "--against", pages / "first")
+    assert "leave out --graph" in misused(*report, "--graph", "chain", *comparisons)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    said = refused(*report, "-o", tmp_path / "page.html")
+    assert "pip install 'pairrank[report]'" in said
+    assert list(tmp_path.iterdir()) == []
