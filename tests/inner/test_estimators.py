@@ -1,4 +1,4 @@
-"""Estimators inside: held rows, the watch, interrupts, memory, docstrings, clustered errors."""
+"""Estimators inside: pivots, memory, and curvature after sharpening."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ import gc
 import weakref
 
 import numpy as np
-import pytest
-from scipy import sparse
 
-from pairrank import (
-    RankRLS,
-)
-from pairrank.estimators._rows import Rows, draw_held_rows
 from pairrank.losses import SquaredHinge
 from pairrank.objective import PairObjective, Problem
 from pairrank.pair_sums import bind
@@ -28,34 +22,6 @@ def test_a_pivot_is_singular_by_its_size_and_not_by_its_sign():
     assert primal_inverse(np.array([[1.0, 1.0], [1.0, 1.0 + 64 * unit]]), 1e-300, 10_000) is None
     assert dual_inverse(np.eye(2), 0.5 * unit) is None
     assert dual_inverse(np.eye(2), 2 * unit) is not None
-
-
-pytestmark = pytest.mark.numeric
-
-
-def kept_back(y, qid=None, weight=None, fraction=0.2, seed=0):
-    """Return the rows to learn from, and those held out."""
-    return draw_held_rows(Rows(None, y, qid, weight), fraction, np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_drawn_fit_is_the_fit_on_the_rest_with_what_was_drawn_given(form):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 50)) * np.logspace(0, -1, 50)
-    y, qid = np.round(X[:, 0] + 1.5 * rng.normal(size=400), 1), np.repeat(np.arange(40), 10)
-    weight = rng.exponential(size=400)
-    ranker = RankRLS(regularization="iteration", validation_fraction=0.25)
-    drawn = ranker.fit(form(X), y, qid=qid, sample_weight=weight)
-    curve, coef = drawn.validation_scores_, drawn.coef_
-    held = kept_back(y, qid, weight, fraction=0.25)[1].places
-    rest = np.delete(np.arange(400), held)
-    names = "X", "y", "qid", "sample_weight"
-    parts = dict(zip(names, (X, y, qid, weight), strict=True))
-    given = {name: part[rest] for name, part in parts.items()}
-    given |= {f"{name}_val": part[held] for name, part in parts.items()}
-    by_hand = ranker.fit(**given)
-    np.testing.assert_allclose(curve, by_hand.validation_scores_)
-    np.testing.assert_allclose(coef, by_hand.coef_, rtol=1e-8)
 
 
 def test_an_objective_is_freed_without_the_garbage_collector():

@@ -14,12 +14,7 @@ import pytest
 
 import pairrank.io.svmlight as module
 import pairrank.io.tables as tables
-from pairrank.io import (
-    Rows,
-    convert,
-    read_rows,
-    write_rows,
-)
+from pairrank.io import Rows, convert, read_rows, write_rows
 from pairrank.io._streams import atomic_write
 
 

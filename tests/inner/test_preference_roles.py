@@ -61,21 +61,6 @@ def test_a_sample_keeps_the_roles_and_the_weight_of_all_pairs(queries):
     )
 
 
-@given(problem=problems_with_roles())
-def test_concordance_weighs_winners_and_losers(problem):
-    levels = levels_of(problem)
-    scores = np.round(problem.scores[levels.row_of], 1)
-    winner, loser = levels.sides
-    groups = (levels.group_start, levels.query_group, levels.edges)
-    found = count_concordant(scores, winner, *groups, loser_weight=loser)
-    by_row = np.round(problem.scores, 1)
-    weights, wanted = weights_of(problem), np.zeros(3)
-    for i, j in pairs_of(problem):
-        place = 0 if by_row[i] > by_row[j] else 1 if by_row[i] == by_row[j] else 2
-        wanted[place] += weights[0][i] * weights[1][j]
-    np.testing.assert_allclose(found.sum(axis=0), wanted, rtol=1e-9, atol=1e-13 * wanted.sum())
-
-
 def test_concordance_of_heavy_rows_costs_light_ones_no_digits():
     y, scores = np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, 2.0])
     levels = Levels.build(y, winner_weight=np.array([1.0, 1e-60, 1e60]), loser_weight=np.ones(3))

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from loss_table import pairs_of, weights_of
 from pairrank import RankBoost
-from pairrank.compiled.weak_rankings import write_codes
 from pairrank.exceptions import PairrankError
 from pairrank.rank_boost.binning import encode
 from rank_boost_definition import KINDS, N_ROUNDS, assert_rounds, features, pair_list
@@ -49,22 +48,6 @@ def test_rounds_equal_the_pair_list(problem, kind, reduction):
     np.testing.assert_array_equal(
         by_entry.predict(sparse.csr_array(X)), by_entry.predict(X), strict=True
     )
-
-
-@given(
-    cuts=st.lists(st.floats(allow_nan=False, allow_infinity=False), unique=True),
-    values=st.lists(st.floats(allow_infinity=False)),
-    dtype=st.sampled_from((np.float32, np.float64)),
-)
-def test_codes_count_the_thresholds_below_a_value(cuts, values, dtype):
-    cuts = np.sort(np.array(cuts, dtype=np.float64))
-    with np.errstate(over="ignore"):
-        values = np.array([*values, *cuts, *np.nextafter(cuts, np.inf)]).astype(dtype)
-    values = values[~np.isinf(values)]
-    found = np.empty(values.size, dtype=np.uint32)
-    write_codes(values, cuts, 999, found)
-    wanted = np.searchsorted(cuts, values.astype(np.float64))
-    np.testing.assert_array_equal(found, np.where(np.isnan(values), 999, wanted))
 
 
 @given(

@@ -70,30 +70,6 @@ def test_value_gradient_and_hessian(kind, covariates, alpha, monkeypatch):
     np.testing.assert_allclose(scores, v, atol=1e-10)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 60), st.integers(0, 2))
-def test_equal_comparisons_are_added_up(seed, n_items, size, n_covariates):
-    rng = np.random.default_rng(seed)
-    winner = rng.integers(0, n_items, size)
-    loser = (winner + rng.integers(1, n_items, size)) % n_items
-    tie, weight = rng.random(size) < 0.3, rng.integers(1, 5, size) / 4
-    covariates = rng.integers(-1, 2, (size, n_covariates)).astype(float)
-    found = check_comparisons(winner, loser, tie=tie, weight=weight, covariates=covariates)
-    margins = add_up(found)
-    dense = margins.design.toarray()
-    X = np.zeros((size, found.items.size))
-    X[np.arange(size), found.winner], X[np.arange(size), found.loser] = 1.0, -1.0
-    X = np.column_stack((X, covariates / margins.unit))
-    sign = np.where(found.winner < found.loser, 1.0, -1.0)
-    np.testing.assert_allclose(dense[margins.place], sign[:, None] * X, atol=1e-15)
-    assert np.unique(dense, axis=0).shape == dense.shape
-    wanted = np.where(tie, 1, np.where(sign > 0, 0, 2))
-    np.testing.assert_array_equal(margins.outcome, wanted)
-    for power, sums in ((1, margins.weight), (2, margins.square)):
-        slow = np.zeros((3, len(dense)))
-        np.add.at(slow, (wanted, margins.place), weight**power)
-        np.testing.assert_array_equal(sums, slow)
-
-
 def runs_to_infinity(winner, loser, tie, n_items, parameter):
     """Return whether the likelihood rises for ever along a direction (v, u) of scores and ties.
 

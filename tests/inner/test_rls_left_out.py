@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pairrank.model_selection.rls_equations import CentredRows
-from pairrank.model_selection.rls_left_out import (
-    Spectrum,
-    leave_pair_out,
-    leave_query_out,
-)
+from pairrank.model_selection.rls_left_out import Spectrum, leave_pair_out, leave_query_out
 from rls_definitions import refit
 
 pytestmark = pytest.mark.numeric

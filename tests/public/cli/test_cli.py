@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from cli_rows import N_FEATURES, make_rows
-from cli_runs import invoke, run
+from cli_runs import invoke, record_of, run
 from pairrank import load_model, metrics
 from pairrank.io import read_rows, write_rows
 
@@ -18,7 +16,7 @@ def test_a_model_predicts_in_row_order_and_is_judged_by_the_usual_metrics(folder
     rows = read_rows(folder / "test.txt")
     scores = load_model(folder / "model").predict(rows.X)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "scores"), scores)
-    record = json.loads(run("evaluate", folder / "model", folder / "test.txt", "--json").stdout)
+    record = record_of("evaluate", folder / "model", folder / "test.txt")
     judged = {"qid": rows.qid}
     assert record == {
         "pairwise_accuracy": metrics.pairwise_accuracy(rows.y, scores, **judged),
@@ -41,7 +39,7 @@ def test_train_reports_progress_on_stderr_and_a_summary_on_stdout(folder, tmp_pa
 def test_evaluate_leaves_ndcg_out_where_labels_are_negative(folder, tmp_path):
     rows = make_rows(2)
     write_rows(tmp_path / "signs.txt", rows._replace(y=np.where(rows.y > 1, 1.0, -1.0)))
-    record = json.loads(run("evaluate", folder / "model", tmp_path / "signs.txt", "--json").stdout)
+    record = record_of("evaluate", folder / "model", tmp_path / "signs.txt")
     assert set(record) == {"pairwise_accuracy", "kendall_tau", "n_pairs"}
     assert record["pairwise_accuracy"] > 0.8
 
@@ -62,9 +60,9 @@ def test_dashes_are_standard_input_and_output(folder, tmp_path):
 
 
 def test_info_describes_a_model_and_rows(folder):
-    model = json.loads(run("info", folder / "model", "--json").stdout)
+    model = record_of("info", folder / "model")
     assert model["model"] == "RankSVM"
-    rows = json.loads(run("info", folder / "train.txt", "--json").stdout)
+    rows = record_of("info", folder / "train.txt")
     assert (rows["rows"], rows["features"], rows["queries"]) == (60, N_FEATURES, 6)
     assert rows["levels"] == 3
     X = read_rows(folder / "train.txt").X
@@ -88,7 +86,7 @@ def test_convert_goes_there_and_back(folder, tmp_path):
 
 
 def test_the_demo_shows_pairwise_beside_pointwise_models():
-    record = json.loads(run("demo", "--rows", 2000, "--json").stdout)
+    record = record_of("demo", "--rows", 2000)
     assert list(record) == ["Ridge", "RankSVM", "LogisticRegression", "RankNCG"]
     accuracy = {name: each["accuracy"] for name, each in record.items()}
     assert accuracy["Ridge"] < 0.55

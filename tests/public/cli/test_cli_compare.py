@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 
 import numpy as np
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import misused, record_of, refused, run
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import compare
 from pairrank.io import write_rows
 
 MODELS = ["--models", "ranksvm,ridge,logistic_regression", "--folds", 3, "--inner-folds", 0]
-
-
-def record_of(*arguments):
-    return json.loads(run("compare", *arguments, *MODELS, "--json").stdout)
-
-
-def assert_scores(record, found, *names):
-    """Check some scores of a record, where None is NaN."""
-    for name in names:
-        scores = np.array(record["scores"][name], dtype=float)
-        np.testing.assert_array_equal(scores, found.scores[name])
 
 
 @pytest.fixture(scope="module")
@@ -40,25 +28,17 @@ def folder(tmp_path_factory):
 
 def test_the_json_is_that_of_python(folder):
     rows = make_rows(0, n_rows=120, n_queries=12)
-    asked = [
-        "--metric",
-        "ndcg@5",
-        "--metric",
-        "map",
-        "--seed",
-        "3",
-        "--resamples",
-        "199",
-        "--repeats",
-        "2",
-    ]
-    record = record_of(folder / "rows.txt", *asked, "--repeats", 2)
+    asked = ["--metric", "ndcg@5", "--metric", "map", "--seed", 3, "--resamples", 199]
+    record = record_of("compare", folder / "rows.txt", *asked, "--repeats", 2, *MODELS)
     found = compare(
         rows.X, rows.y, qid=rows.qid, models=MODELS[1], metrics=["ndcg@5", "map"], cv=3,
         n_repeats=2, inner_cv=0, random_state=3, n_resamples=199,
     )  # fmt: skip
     assert record["best"] == found.best_
-    assert_scores(record, found, "ndcg@5", "map")
+    for name in ("ndcg@5", "map"):
+        np.testing.assert_array_equal(
+            np.array(record["scores"][name], dtype=float), found.scores[name]
+        )
     p_values = record["differences"]["adjusted_p_value"]
     assert p_values == found.differences["adjusted_p_value"].tolist()
 
@@ -69,7 +49,7 @@ def test_the_table_shows_means_and_reasons(folder):
     assert done.stdout == done.stderr == ""
     said = " ".join(run("compare", *asked, *MODELS).stdout.split())
     assert "3 models on" in said
-    assert f"{record_of(*asked)['summary']['ndcg@5'][0]:.4g} ±" in said
+    assert f"{record_of('compare', *asked, *MODELS)['summary']['ndcg@5'][0]:.4g} ±" in said
     assert "logistic_regression: a classifier orders two levels, and there are 3" in said
     one = run("compare", folder / "one.txt", "--models", "ranksvm,ridge", "--inner-folds", 0)
     assert "over 5 folds" in " ".join(one.stdout.split())
@@ -96,25 +76,16 @@ def test_tables_weights_and_graphs_reach_the_models(tmp_path, suffix):
     rows = make_rows(0, n_rows=120, n_queries=12)
     weight = np.linspace(0.5, 2.0, 120)
     write_rows(tmp_path / f"w.{suffix}", rows._replace(weight=weight))
-    asked = [
-        "--qid",
-        "qid",
-        "--weight",
-        "weight",
-        "--drop",
-        "f0",
-        "--graph",
-        "chain",
-        "--metric",
-        "pairwise_accuracy",
-    ]
+    asked = ["--qid", "qid", "--weight", "weight", "--drop", "f0", "--graph", "chain", *MODELS]
     found = compare(
         rows.X[:, 1:], rows.y, qid=rows.qid, sample_weight=weight, graph="chain",
         models=MODELS[1], cv=3, inner_cv=0, metrics="pairwise_accuracy",
     )  # fmt: skip
-    record = record_of(tmp_path / f"w.{suffix}", *asked, "--metric", "pairwise_accuracy")
+    record = record_of(
+        "compare", tmp_path / f"w.{suffix}", *asked, "--metric", "pairwise_accuracy", *MODELS
+    )
     assert record["settings"]["n_features"] == 3
-    assert_scores(record, found, "pairwise_accuracy")
+    assert record["summary"]["pairwise_accuracy"][0] == found.summary["pairwise_accuracy"][0]
 
 
 MISUSES = {
@@ -147,8 +118,8 @@ def test_bad_input_is_refused_before_any_work(folder, tmp_path, monkeypatch):
     table = tmp_path / "rows.csv"
     write_rows(table, make_rows(0))
     assert "is an input too" in refused("compare", table, "-o", table)
-    said = refused("compare", table, "--qid", "qid", "--folds", 9)
-    assert "6 queries cannot make 9 folds: take fewer folds" in said
+    said = refused("compare", rows, "--folds", 13)
+    assert "12 queries cannot make 13 folds: take fewer folds" in said
     (tmp_path / "same.txt").write_text("1 qid:1 1:1\n1 qid:1 1:2\n1 qid:2 1:1\n1 qid:2 1:0\n")
     assert "same.txt: " in refused("compare", tmp_path / "same.txt")
     (tmp_path / "low.txt").write_text("-1 qid:1 1:1\n1 qid:1 1:2\n-1 qid:2 1:1\n1 qid:2 1:0\n")

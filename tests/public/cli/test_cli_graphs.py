@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from cli_runs import refused, run
+from cli_runs import record_of, refused, run
 from pairrank import OrderGraph, RankSVM, load_model, metrics
 from pairrank.io import read_rows
 
@@ -24,13 +24,13 @@ def test_a_model_learns_from_edges_between_words(folder, tmp_path):
     graph = ["--graph", "poor<fair<good,poor<good"]
     options = ["--valid", folder / "words.csv", "-o", tmp_path / "m", "--json"]
     trained = json.loads(run("train", *words, *graph, *options).stdout)
-    full = json.loads(run("train", folder / "train.txt", "-o", tmp_path / "n", "--json").stdout)
+    full = record_of("train", folder / "train.txt", "-o", tmp_path / "n")
     assert trained["n_pairs"] == full["n_pairs"]
     a, b = load_model(tmp_path / "m").coef_, load_model(tmp_path / "n").coef_
     np.testing.assert_allclose(a, b, rtol=1e-9)
-    judged = json.loads(run("evaluate", tmp_path / "m", *words, "--metric", "wmw", "--json").stdout)
+    judged = record_of("evaluate", tmp_path / "m", *words, "--metric", "wmw")
     assert judged["wmw"] == trained["valid pairwise_accuracy"]
-    info = json.loads(run("info", *words, *graph, "--json").stdout)
+    info = record_of("info", *words, *graph)
     assert (info["levels"], info["n_pairs"]) == (3, trained["n_pairs"])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli_rows import WORDS
-from cli_runs import run
+from cli_runs import record_of, run
 from pairrank import (
     SGD,
     ConvexHullRanker,
@@ -80,7 +80,6 @@ FITS = [
     ("ranksvm", {"loss": "hinge", "random_state": 3}),
     ("rankncg", {"alpha": 0.25, "eps": 1e-3, "loss": "probit", "solver": "ncg", "tol": 1e-2,
                  "pair_sum": "direct", "reduction": "query", "max_iter": 50}),
-    ("rankncg", {"loss": "raykar"}),
     ("rankncg", {"solver": "sgd", "solver__learning_rate": "pegasos", "random_state": 3,
                  "solver__eta0": 0.5}),
     ("rankrls", {"alpha": 0.5, "solver": "cg", "tol": 1e-7, "max_iter": 99}),
@@ -89,9 +88,7 @@ FITS = [
     ("mprank", {"C": 3.0, "solver": "cg"}),
     ("mprank", {"n": 1, "tol": 1e-4}),
     ("svrank", {"epsilon": 0.5, "n": 2, "C": 9.0}),
-    ("svrank", {"epsilon": 0.0, "max_iter": 500}),
     ("hull", {"nu": 0.5, "graph": "chain", "tol": 1e-8, "max_iter": 60}),
-    ("hull", {"nu": 0.5, "graph": "full"}),
     ("hull", {"kernel": "rbf", "kernel__gamma": 0.3, "regularizer": "coefficients"}),
     ("rankboost", {"n_estimators": 7, "reduction": "query"}),
     ("rankboost", {"early_stopping": True, "patience": 4, "random_state": 3}),
@@ -141,11 +138,11 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, params):
     assert {name: record.get(name) for name in told} == told
     for name in ("regularization", "n", "epsilon", "kernel", "edges", "best iteration"):
         assert (name in record) == (name in told)
-    info = json.loads(run("info", tmp_path / "m", "--json").stdout)
+    info = record_of("info", tmp_path / "m")
     assert info["model"] == type(plain).__name__
     strength = MODELS[model][1]
     assert info[f"param {strength}"] == getattr(plain, strength)
-    judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
+    judged = record_of("evaluate", tmp_path / "m", folder / "valid.txt")
     assert judged["pairwise_accuracy"] > 0.7
     assert ("msd" in judged) == (model in ("rankrls", "mprank", "svrank"))
 
@@ -163,7 +160,6 @@ def test_solvers_with_a_gap_show_it(folder, tmp_path, model, options):
 
 SEARCHES = [
     *((name, "wmw", {}) for name in MODELS),
-    ("ranksvm", "msd", {}),
     ("rankrls", "m1d", {}),
     ("rankrls", "msd", {"regularization": "hybrid"}),
     ("svrank", "tube_cost", {}),
@@ -214,7 +210,7 @@ def test_pairs_are_judged_over_the_model_s_own_graph(folder, tmp_path):
         assert chain != metrics.pairwise_accuracy(y, scores, qid=qid)
         assert record["valid pairwise_accuracy"] == chain
     judged, full = (
-        json.loads(run("evaluate", model, folder / "valid.txt", "--json").stdout)
+        record_of("evaluate", model, folder / "valid.txt")
         for model in (tmp_path / "m", folder / "model")
     )
     assert judged["pairwise_accuracy"] == chain

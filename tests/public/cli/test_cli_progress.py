@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -12,7 +11,7 @@ import time
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import run
+from cli_runs import record_of, run
 from pairrank.io import write_rows
 
 NAMES = ["rows.txt", "rows.csv", "rows.parquet", "rows.txt.gz"]
@@ -94,7 +93,7 @@ def test_a_real_terminal_shows_rows_from_a_pipe(folder):
 
 def test_seconds_are_split_into_reading_and_fitting(folder, tmp_path):
     start = time.perf_counter()
-    record = json.loads(run("train", folder / "rows.txt", "-o", tmp_path / "m", "--json").stdout)
+    record = record_of("train", folder / "rows.txt", "-o", tmp_path / "m")
     elapsed = time.perf_counter() - start
     names = [name for name in record if name.startswith("seconds")]
     assert names == ["seconds reading", "seconds fitting"]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import misused, record_of, refused, run
 from pairrank import RankSVM, load_model
 from pairrank.io import write_rows
 
@@ -80,7 +80,7 @@ def test_text_is_converted_by_the_command_that_the_error_names(folder, tmp_path,
     wanted = load_model(folder / "model").coef_
     assert np.abs(load_model("m").coef_ - wanted).max() <= 1e-6 * np.abs(wanted).max()
     streamed = run("evaluate", "m", "rows.parquet", "--stream", "--json").stdout
-    assert json.loads(streamed) == json.loads(run("evaluate", "m", name, "--json").stdout)
+    assert json.loads(streamed) == record_of("evaluate", "m", name)
 
 
 def test_validation_rows_are_streamed_too(folder, tmp_path):

@@ -1,17 +1,25 @@
-"""Row weights and weights by role at the command line: columns of tables, and who refuses them."""
+"""Row weights, weights by role and censored times at the command line: columns, and refusals."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 
 from cli_rows import weighted_rows
-from cli_runs import misused, refused, run
-from pairrank import ConvexHullRanker, Pairs, RankBoost, RankNCG, RankRLS, RankSVM, load_model
+from cli_runs import misused, record_of, refused, run
+from pairrank import (
+    ConvexHullRanker,
+    Pairs,
+    RankBoost,
+    RankNCG,
+    RankRLS,
+    RankSVM,
+    load_model,
+    survival_target,
+)
 from pairrank.io import read_rows
 from pairrank.metrics import auc_score, pairwise_accuracy
+from pairrank.survival import concordance_index
 
 WEIGHT = ["--qid", "qid", "--weight", "weight"]
 ROLES = ["--winner-weight", "winner_weight", "--loser-weight", "loser_weight"]
@@ -25,10 +33,6 @@ def layout(rows):
         "winner_weight": rows.winner_weight,
         "loser_weight": rows.loser_weight,
     }
-
-
-def record_of(*command):
-    return json.loads(run(*command, "--json").stdout)
 
 
 @pytest.mark.parametrize(
@@ -127,3 +131,55 @@ def test_they_are_converted_and_not_features_by_mistake(folder, tmp_path):
     assert "svmlight text cannot hold row weights in the pairs won" in said
     said = refused("train", data, "-o", tmp_path / "m", *WEIGHT)
     assert "column 'winner_weight' would be a feature; pass --winner-weight" in said
+
+
+@pytest.fixture(scope="module")
+def censored(tmp_path_factory):
+    """A CSV file of censored times, with a column of labels too, and its numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)).round(3)
+    time = np.ceil(10 * rng.exponential(np.exp(-X[:, 0])))
+    event = rng.random(80) < 0.6
+    path = tmp_path_factory.mktemp("survival") / "rows.csv"
+    lines = ["a,b,c,label,days,died"]
+    lines += [
+        f"{','.join(map(str, x))},7,{t:g},{int(e)}" for x, t, e in zip(X, time, event, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path, X, event, time
+
+
+CENSORED = ("--time", "days", "--event", "died")
+
+
+def test_times_are_trained_on_and_judged(censored, tmp_path):
+    path, X, event, time = censored
+    model = tmp_path / "model"
+    run("train", path, *CENSORED, "-o", model, "--quiet")
+    fitted = RankSVM().fit(X, **survival_target(event, time))
+    np.testing.assert_array_equal(load_model(model).coef_, fitted.coef_)
+    shown = record_of("evaluate", model, path, *CENSORED)
+    wanted = concordance_index(event, time, fitted.predict(X), tied_tol=0.0)
+    assert shown["n_pairs"] == sum(wanted[1:4])
+    assert shown["pairwise_accuracy"] == pytest.approx(wanted.value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--time", "days"), "--time and --event need each other"),
+        (("--event", "died"), "--time and --event need each other"),
+        ((*CENSORED, "--winner-weight", "a"), "leave out --winner-weight"),
+        ((*CENSORED, "--pairs", "-"), "leave out --pairs"),
+        ((*CENSORED, "--model", "rankrls"), "Model rankrls does not take --event"),
+    ],
+)
+def test_options_that_times_refuse_are_named(censored, tmp_path, arguments, message):
+    assert message in misused("train", censored[0], *arguments, "-o", tmp_path / "model")
+
+
+def test_an_event_that_is_neither_0_nor_1_is_refused(censored, tmp_path):
+    path, model = censored[0], tmp_path / "model"
+    said = refused("train", path, "--time", "days", "--event", "label", "-o", model)
+    assert "event must hold True or False, or 1 or 0 (got 7 in row 0)" in said
+    assert str(path) in said
