@@ -231,19 +231,16 @@ def _own_parts(
     return _quadratic(columns, lambda block: degree * block - (joined @ block.T).T)
 
 
-def flat_directions(
-    hessian: FloatArray, *, scale: FloatArray | None = None, tol: float = FLAT
-) -> FloatArray:
+def flat_directions(hessian: FloatArray, scale: FloatArray, tol: float) -> FloatArray:
     """Return an orthonormal basis, (n_flat, d), of the directions without curvature in a Hessian.
 
     The Hessian is that of the pair sum alone, without the penalty. A direction is flat if its
-    curvature is at most `tol`, relative to `scale` or else to the diagonal. For a weight per player
+    curvature is at most `tol`, relative to `scale`. For a weight per player
     the flat directions are spanned by the indicators of connected components. Costs O(d^3).
     """
     if not np.isfinite(hessian).all():
         raise PairrankError("the Hessian is not finite, so weights have no covariance")
     size = hessian.shape[0]
-    scale = hessian.diagonal() if scale is None else scale
     unit = np.sqrt(np.where(scale > 0, scale, 1.0))
     factor, pivots, rank, _ = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
     if rank == size:
