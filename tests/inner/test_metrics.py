@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
+from judged_rows import FirstFeature
+from pairrank import PairwiseClassifier
 from pairrank.metrics.tables import EXACT_UP_TO, compare_values
-from pairrank.model_selection.classifier import calibrated
 
 
 def slow_p_value(differences):
@@ -61,8 +62,9 @@ def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
     generator = np.random.default_rng(0)
     scores = generator.uniform(-1.0, 1.0, 200)
     codes = (scores + generator.normal(size=200) > 0).astype(float)
-    wanted = calibrated(scores, codes, None, method).predict_proba(scores[:, None])
-    small = np.ldexp(scores, power)
-    found = calibrated(small, codes, None, method).predict_proba(small[:, None])
+    wanted, found = (
+        PairwiseClassifier(FirstFeature(), method=method).fit(X, codes).predict_proba(X)
+        for X in (scores[:, None], np.ldexp(scores, power)[:, None])
+    )
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
     assert np.ptp(found) > 0.2

@@ -20,7 +20,6 @@ GAINS = {
     "recall": lambda rank: 1.0,
     "rank": lambda rank: float(rank),
 }
-NEEDS = {"recall": {"k": 3}}
 
 
 def mean_gain(scores, row, gain, k):
@@ -43,11 +42,12 @@ def definition(clicks, propensity, scores, qid, gain, k, self_normalized):
 
 
 @pytest.mark.parametrize("self_normalized", [True, False])
-@pytest.mark.parametrize(("gain", "k"), [*((name, None) for name in GAINS), ("dcg", 2)])
-@pytest.mark.parametrize("seed", range(3))
-def test_an_estimate_equals_its_definition(gain, k, self_normalized, seed):
-    rng = np.random.default_rng(seed)
-    k = NEEDS.get(gain, {"k": k})["k"]
+@pytest.mark.parametrize(
+    ("gain", "k"),
+    [("dcg", None), ("reciprocal_rank", None), ("rank", None), ("recall", 3), ("dcg", 2)],
+)
+def test_an_estimate_equals_its_definition(gain, k, self_normalized):
+    rng = np.random.default_rng(0)
     clicks, propensity = rng.random(40) < 0.4, rng.uniform(0.1, 1.0, 40)
     scores, qid = rng.integers(0, 4, 40), rng.integers(0, 6, 40)
     found = ips_score(
@@ -71,11 +71,8 @@ def test_weights_are_inverse_propensities_of_clicked_rows():
     [
         (([0, 3], [1, 1], [0, 1]), {}, "clicks must hold True or False, or 1 or 0 .got 3 in row 1"),
         (([0, 1], [1, 0], [0, 1]), {}, "propensity is 0 in row 1: it must be greater than 0"),
-        (([0, 1], [1, 2], [0, 1]), {}, "propensity is 2 in row 1"),
         (([0, 1], [1], [0, 1]), {}, "propensity has 1 entries for 2 rows"),
-        (([0], [1], [0, 1]), {}, "clicks has 1 entries for 2 rows"),
         (([0, 1], [1, 1], [0, 1]), {"clip": 2.0}, "clip must be at most 1"),
-        (([0, 1], [1, 1], [0, 1]), {"clip": 0.0}, "clip must be greater than 0"),
         (([0, 1], [1, 1], [0, 1]), {"gain": "recall"}, "k is needed"),
         (([0, 1], [1, 1], [0, 1]), {"gain": "rank", "k": 3}, "k is needed"),
         (([0, 1], [1, 1], [0, 1]), {"gain": "best"}, "gain must be one of"),

@@ -23,11 +23,8 @@ def test_a_seed_fixes_the_rows():
 
 def test_queries_have_the_sizes_asked_for():
     assert np.bincount(make_queries(4, 3, random_state=0).qid).tolist() == [3] * 4
-    assert np.bincount(make_queries(3, np.array([1, 5, 2]), random_state=0).qid).tolist() == [
-        1,
-        5,
-        2,
-    ]
+    given = make_queries(3, np.array([1, 5, 2]), random_state=0)
+    assert np.bincount(given.qid).tolist() == [1, 5, 2]
     sizes = np.bincount(make_queries(300, (2, 4), random_state=0).qid)
     assert set(sizes.tolist()) == {2, 3, 4}
 
@@ -63,20 +60,16 @@ def test_the_truth_is_told(dtype):
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("sizes", "message"),
     [
-        (lambda: make_queries(2.5), "n_queries must be a whole number"),
-        (lambda: make_queries(0), "n_queries must be at least 1"),
-        (lambda: make_queries(3, (5, 2)), r"rows_per_query is \(5, 2\)"),
-        (lambda: make_queries(3, np.array([1, 0, 2])), "rows_per_query must be at least 1"),
-        (lambda: make_queries(3, np.array([1, 2])), "rows_per_query has 2 sizes for 3 queries"),
-        (lambda: make_queries(3, 4, 5, latent=6), "latent must be from 1"),
-        (
-            lambda: make_queries(3, 4, 5, latent=2, condition=1.0),
-            "condition must be greater than 1",
-        ),
+        ({"n_queries": 2.5}, "n_queries must be a whole number"),
+        ({"rows_per_query": (5, 2)}, r"rows_per_query is \(5, 2\)"),
+        ({"rows_per_query": np.array([1, 0, 2])}, "rows_per_query must be at least 1"),
+        ({"rows_per_query": np.array([1, 2])}, "rows_per_query has 2 sizes for 3 queries"),
+        ({"latent": 6}, "latent must be from 1"),
+        ({"latent": 2, "condition": 1.0}, "condition must be greater than 1"),
     ],
 )
-def test_sizes_that_make_no_sense_are_refused(call, message):
+def test_sizes_that_make_no_sense_are_refused(sizes, message):
     with pytest.raises(PairrankError, match=message):
-        call()
+        make_queries(**{"n_queries": 3, "n_features": 5, **sizes})

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 REMEMBERED = (*ROW_COLUMNS, "time", "event")
 """The roles whose columns a model file remembers."""
 
-_TARGETS = ("label", "time", "event")
+_TIMES = {"time", "event"}
+_TARGETS = {"label", *_TIMES}
 """Roles that say what is preferred to what; comparisons replace them."""
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -72,12 +73,12 @@ def recalled(
         return {}
     given = {role for role in REMEMBERED if columns.get(role) is not None}
     replaced = set(given)
-    if pairs or not given.isdisjoint(_TARGETS):
-        replaced.update(_TARGETS)
-    if not given.isdisjoint(("time", "event")):
+    if pairs or given & _TARGETS:
+        replaced |= _TARGETS
+    if given & _TIMES:
         replaced.add("winner_weight")
     if "winner_weight" in given:
-        replaced.update(("time", "event"))
+        replaced |= _TIMES
     return {role: remembered[role] for role in remembered if role in roles and role not in replaced}
 
 
@@ -154,8 +155,7 @@ def with_targets(rows: Rows) -> Rows:
     from pairrank.survival import survival_target
 
     event: Any = rows.winner_weight
-    time: Any = rows.y
-    target: dict[str, Any] = survival_target(event, time)
+    target: dict[str, Any] = survival_target(event, rows.y)
     return rows._replace(**target)
 
 

@@ -25,10 +25,8 @@ PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
 
 def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any], Any]:
     """Return a parser of an option's text, which is one of some words or a number."""
-    names: dict[Any, str] = {None: "", float: "a number", int: "a whole number"}
-    kinds = names[number]
-    kinds += " or " * bool(kinds and words)
-    kinds += f"one of {', '.join(map(str, words))}" * bool(words)
+    kinds = [] if number is None else ["a number" if number is float else "a whole number"]
+    kinds += [f"one of {', '.join(map(str, words))}"] if words else []
 
     def read(text: Any) -> Any:
         for word in words:
@@ -37,7 +35,7 @@ def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any]
         with contextlib.suppress(ValueError):
             if number is not None:
                 return number(text)
-        raise typer.BadParameter(f"{text!r} is not {kinds}.")
+        raise typer.BadParameter(f"{text!r} is not {' or '.join(kinds)}.")
 
     return read
 

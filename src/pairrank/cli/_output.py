@@ -94,18 +94,8 @@ def n_compiled() -> int:
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print one JSON object on standard output; NaN and infinity become null."""
-    typer.echo(json.dumps(_plain(record), allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value
+    text = json.dumps(record, default=lambda value: value.tolist())
+    typer.echo(json.dumps(json.loads(text, parse_constant=lambda _: None)))
 
 
 def report(

@@ -94,8 +94,7 @@ def load_rows(
         rows = with_targets(rows) if is_censored else rows
     if pairs is None:
         return rows
-    compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
-    return rows._replace(y=compared)
+    return rows._replace(y=read_pairs(pairs, n_rows=rows.X.shape[0]))
 
 
 def stream_rows(
@@ -114,14 +113,11 @@ def stream_rows(
     if wanted.features is None and given["docid"]:
         given["drop"].append(given["docid"])
     given["dtype"] = None if columns["dtype"] == "float64" else given["dtype"]
-    limit: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
+    chosen = {name: given[name] for name in (*IN_BLOCKS, "drop", "drop_text", "dtype")}
+    if memory_limit is not None:
+        chosen["memory_limit"] = memory_limit
     with explained(columns, remembered):
-        blocks = RowBlocks.from_parquet(
-            source,
-            **{name: given[name] for name in (*IN_BLOCKS, "drop", "drop_text", "dtype")},
-            features=wanted.features,
-            **limit,
-        )
+        blocks = RowBlocks.from_parquet(source, **chosen, features=wanted.features)
     if wanted.features is None:
         check_features(blocks.feature_names or ())
     return blocks._reporting(line.reading)
@@ -238,7 +234,7 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> tuple[int, Any]:
 
     Of Pairs these are comparisons with their ties. An error is raised if none prefers a row.
     """
-    labels: Any = rows.y
+    labels = rows.y
     with named(source):
         if not isinstance(labels, Pairs):
             graph = graph_of(graph, labels)

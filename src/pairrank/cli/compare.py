@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -82,11 +82,10 @@ def compare(
         check_inner_folds(inner_folds)
     _check_files(files, per_query, data, columns["query_sizes"])
     rows = load_rows(data, columns, quiet=quiet)
-    labels: Any = rows.y
-    order = graph_of("full" if graph is None else graph, labels)
+    order = graph_of("full" if graph is None else graph, rows.y)
     with named(data), Progress("comparing", quiet=quiet):
         found = compare_models(
-            rows.X, labels, **rows.layout, models=models, metrics=asked or None,
+            rows.X, rows.y, **rows.layout, models=models, metrics=asked or None,
             cv=folds, n_repeats=repeats, inner_cv=inner_folds, graph=order,
             standardize=standardize, baseline=baseline, n_resamples=resamples,
             random_state=seed,

@@ -82,8 +82,7 @@ def result_of(model: Any, train: Rows, test: Rows) -> list[Any]:
         start = time.perf_counter()
         model.fit(train.X, train.y, **qid)
         seconds = time.perf_counter() - start
-    labels: Any = test.y
     scores = test.X @ np.ravel(model.coef_)
     source = f"{model.n_pairs_:,} pairs" if pairwise else f"{train.X.shape[0]:,} rows"
-    accuracy = pairwise_accuracy(labels, scores, qid=test.qid)
+    accuracy = pairwise_accuracy(test.y, scores, qid=test.qid)
     return [type(model).__name__, source, round(accuracy, 3), round(seconds, 3)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
@@ -47,7 +47,6 @@ def report(
     rankers = [Ranker(path) for path in paths]
     loaded = rows_of(rankers, data, columns, pairs)
     rows, own = loaded[0], rankers[0].estimator
-    labels: Any = rows.y
     graph = getattr(own, "graph", "full") if graph is None else graph
     _, order = count_preferences(rows, graph, pairs or data)
     others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
@@ -55,7 +54,7 @@ def report(
     of_rows = "standard input" if data == "-" else Path(data).name
     with named(data):
         page = report_on(
-            own, rows.X, labels, **rows.layout, **others, metrics=asked or None,
+            own, rows.X, rows.y, **rows.layout, **others, metrics=asked or None,
             graph=order, names=names, random_state=seed,
             title=title or f"Report on {names[0]}, rows of {of_rows}",
         )  # fmt: skip

@@ -17,11 +17,12 @@ from pairrank.exceptions import PairrankError
 from pairrank.io._streams import AnyPath, atomic_write
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
-from pairrank.report.page import NONE, environment, number_text
+from pairrank.report.page import NONE, number_text, template_named
 
 TableName = Literal["scores", "queries", "summary", "differences"]
 TABLES = get_args(TableName)
 
+_PAGE = "comparison.html"
 _TEXT_FILES, _TABLE_FILES = (".html", ".md", ".json"), (".csv", ".parquet")
 
 
@@ -111,9 +112,8 @@ class ComparisonResults:
             if (found.model, found.other) == (model, other):
                 return found
             if (found.model, found.other) == (other, model):
-                low, high = -found.high, -found.low
-                turned: dict[str, Any] = {"model": model, "other": other, "low": low, "high": high}
-                return found._replace(difference=-found.difference, **turned)
+                ends = -found.difference, -found.high, -found.low
+                return Difference(metric, model, other, found.n_units, *ends, *found[-2:])
         return None
 
     def _tests(self, metric: str) -> list[Difference]:
@@ -138,9 +138,9 @@ class ComparisonResults:
             return
         if suffix == ".html":
             title = f"Comparison of {len(self.models)} models"
-            text = _template().render(title=title, page=self._page())
+            text = template_named(_PAGE).render(title=title, page=self._page())
         elif suffix == ".json":
-            text = json.dumps(self.record(), allow_nan=False, default=str, indent=1) + "\n"
+            text = json.dumps(self.record(), indent=1) + "\n"
         else:
             text = repr(self)
         with atomic_write(path) as file:
@@ -154,17 +154,21 @@ class ComparisonResults:
 
     def record(self) -> dict[str, Any]:
         """Return everything as lists, numbers and text; NaN and infinity become None."""
-        return {
+        found = {
             "models": self.models,
             "metrics": self.metrics,
             "best": self.best_,
             "interrupted": self.interrupted,
             "settings": self.settings,
             **{
-                table: {name: _listed(values) for name, values in self._table(table).items()}
+                table: {name: values.tolist() for name, values in self._table(table).items()}
                 for table in TABLES
             },
         }
+        plain: dict[str, Any] = json.loads(
+            json.dumps(found, default=str), parse_constant=lambda _: None
+        )
+        return plain
 
     def means(self) -> Table:
         """Return the table of means, best model first, with the notes that explain it.
@@ -249,18 +253,17 @@ class ComparisonResults:
             "cells": list(zip(*(cells[name].tolist() for name in names), strict=True)),
         }
 
-    def _counted(self, metric: str) -> list[tuple[Difference, list[int]]]:
+    def _counted(self, metric: str) -> list[tuple[Difference | None, list[int]]]:
         """Return the tests, and in how many units the first model is larger, equal and smaller.
 
         Tests of the reference come first, in which it is the first model.
         """
         values, main, found = self.units[metric], self.reference, []
         for each in sorted(self._tests(metric), key=lambda each: main not in each[1:3]):
-            turned = self.between(metric, each.other, each.model) if each.other == main else each
-            tested = turned or each
-            one, two = values[tested.model], values[tested.other]
+            pair = (each.other, each.model) if each.other == main else (each.model, each.other)
+            one, two = (values[name] for name in pair)
             counts = [int(np.sum(sign)) for sign in (one > two, one == two, one < two)]
-            found.append((tested, counts))
+            found.append((self.between(metric, *pair), counts))
         return found
 
     def __repr__(self) -> str:
@@ -277,25 +280,13 @@ def suffix_of(path: AnyPath) -> str:
             f"{os.fspath(path)}: a comparison is written to a file that ends in {', '.join(known)}"
         )
     if suffix == ".html":
-        _template()
+        template_named(_PAGE)
     return suffix
-
-
-def _listed(values: Any) -> list[Any]:
-    return [
-        None if isinstance(each, float) and not np.isfinite(each) else each
-        for each in values.tolist()
-    ]
 
 
 def _arrow(metric: str) -> str:
     """Return the mark of a metric of which lower is better."""
     return "" if metric_named(metric).greater_is_better else " ↓"
-
-
-def _template() -> Any:
-    """Return the template of the page; raise a MissingLibraryError without jinja2."""
-    return environment("pairrank.comparison", "pairrank.report").get_template("comparison.html")
 
 
 def markdown(table: Table) -> str:

@@ -19,12 +19,7 @@ from pairrank.io.rows import numbered_names
 
 def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> LinearModel:
     """Return the weights of the raw features of a model that `export` takes."""
-    if isinstance(getattr(model, "best_estimator_", None), Pipeline):
-        model = model.best_estimator_
     *transformers, ranker = _steps(model)
-    ranker = (
-        ranker if hasattr(ranker, "linear_coef") else getattr(ranker, "best_estimator_", ranker)
-    )
     if not hasattr(ranker, "linear_coef"):
         kind = ranker if isinstance(ranker, str) else type(ranker).__name__
         raise PairrankError(
@@ -53,10 +48,12 @@ def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> Line
 
 
 def _steps(model: Any) -> Iterator[Any]:
-    """Yield the steps of a model, those of nested Pipelines included."""
+    """Yield the steps of a model, those of nested Pipelines and searches included."""
     if isinstance(model, Pipeline):
         for _, step in model.steps:
             yield from _steps(step)
+    elif hasattr(model, "best_estimator_") and not hasattr(model, "linear_coef"):
+        yield from _steps(model.best_estimator_)
     else:
         yield model
 

@@ -10,9 +10,10 @@ import gzip
 import io
 import lzma
 import os
+import secrets
+import shutil
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,28 +133,23 @@ def _open_for_writing(name: str) -> contextlib.AbstractContextManager[IO[bytes]]
         return _standard_output()
     target = os.path.realpath(name)
     refuse_read_only(target)
-    try:
-        old = os.stat(target)
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return _replacing(target, 0o666 & ~mask)
-    if stat.S_ISREG(old.st_mode):
-        return _replacing(target, stat.S_IMODE(old.st_mode))
-    return open(target, "wb")
+    if os.path.exists(target) and not os.path.isfile(target):
+        return open(target, "wb")
+    return _replacing(target)
 
 
 @contextlib.contextmanager
-def _replacing(target: str, permissions: int) -> Iterator[IO[bytes]]:
+def _replacing(target: str) -> Iterator[IO[bytes]]:
     folder, base = os.path.split(target)
-    descriptor, path = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
+    path = os.path.join(folder, f".{base[:100]}.{secrets.token_hex(4)}.part")
     try:
-        with open(descriptor, "wb") as file:
+        with open(path, "xb") as file:
             _lock(file)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(path, permissions)
+        if os.path.exists(target):
+            shutil.copymode(target, path)
         os.replace(path, target)
     except BaseException:
         Path(path).unlink(missing_ok=True)

@@ -6,15 +6,12 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairrank._protocols import Array
 from pairrank.exceptions import FileFormatError, InputTypeError, PairrankError
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _PLAIN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.0*)?\s*\Z")
@@ -44,8 +41,8 @@ class Rows(NamedTuple):
         Whether svmlight text counts features from 0; None for other formats.
     """
 
-    X: Array | sparse.csr_array
-    y: Array | None = None
+    X: Any
+    y: Any = None
     qid: Array | None = None
     weight: Array | None = None
     feature_names: list[str] | None = None

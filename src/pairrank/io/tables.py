@@ -227,7 +227,7 @@ def _tables(blocks: Iterable[Rows], columns: Mapping[str, str]) -> Iterator[Any]
         header, leading = _columns_to_write(rows, columns)
         size = max(1, _CELLS_PER_TABLE // len(header))
         for start in range(0, rows.X.shape[0], size):
-            X: Any = rows.X[start : start + size]
+            X = rows.X[start : start + size]
             features = np.ascontiguousarray((X if isinstance(X, np.ndarray) else X.toarray()).T)
             heads = (each[start : start + size] for each in leading)
             texts = (head.tolist() if head.dtype.kind in "UO" else head for head in heads)

@@ -35,7 +35,8 @@ from pairrank.preferences import Differences, Levels
 FINER, FINEST = 4, 16
 """`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
 COARSEST = 4
-"""At first, cells may be wider than usual where a table would be large: so many per margin."""
+"""Where a table would be large, cells may be wider than usual: so many per margin at first, and
+after the first `sharpen` of squares `FINER` times as many, of a table `FINER` times as large."""
 MOST_PAIRS = 10**10
 """So many pairs of a loss that is summed pair by pair are not summed exactly."""
 
@@ -76,7 +77,7 @@ class PiecewiseSum:
     can be on either side of the margin. Their max(0, m - d) is replaced by a polynomial of both
     places, `cells.fit`, which is off by a known part of h at most. Their weights are
     known, so the error is computed with the sum. Small levels are merged into bands, and cells are
-    wider where a table of them would be large; then `sharpen` sums exactly.
+    wider where a table of them would be large.
 
     Small queries, the pairs within bands, scores that no grid fits, and after `sharpen` all pairs
     are summed exactly, see `sorted.SortedSum`. `terms` are (m, p, c); rows may have weights by
@@ -172,12 +173,15 @@ class PiecewiseSum:
         if np.isnan(per_h):
             return []
         found = []
-        n_widths = int(np.log2(cells / COARSEST)) + 1 if self.finer == 1.0 else 1
+        larger = FINER if self.finer == FINER else 1
+        coarsest = cells if self.finer == FINEST else larger * COARSEST
+        n_widths = int(np.log2(cells / coarsest)) + 1
         for unit in self.units:
             own = scores[unit.rows]
             limits = range_of(own) if own.size < scores.size else ends
             widths = [per_h * 2.0**-k for k in range(n_widths)]
-            grids = (make_grid(own, *limits, width, unit.most_cells) for width in widths)
+            most = larger * unit.most_cells
+            grids = (make_grid(own, *limits, width, most) for width in widths)
             grid = next((grid for grid in grids if grid is not None), None)
             if grid is None:
                 return []

@@ -149,23 +149,21 @@ def _names(subjects: Sequence[Subject]) -> list[str]:
 def page_template() -> Any:
     """Return the template of the page; an error says if a library is missing."""
     matplotlib_of()
-    return environment("pairrank.report").get_template("page.html")
+    return template_named("page.html")
 
 
-def environment(*packages: str) -> Any:
-    """Return what reads templates: those of the first package that has them."""
+def template_named(name: str) -> Any:
+    """Return a template of this room; an error says if jinja2 is missing."""
     jinja2 = require("jinja2", "report", "pages")
     found = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader(package, "templates") for package in packages]
-        ),
+        loader=jinja2.PackageLoader("pairrank.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     found.filters["number"] = number_text
-    return found
+    return found.get_template(name)
 
 
 NONE = "–"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,6 @@ from pairrank.torch.sums import (
     tiled_sum,
 )
 
-BACKENDS = ("auto", "compiled", "torch")
 PAIRS_PER_ROW = 1000
 """Of more pairs per row compiled sums, in time linear in the rows, pay for copies to the CPU."""
 _OF_DIFFERENCES = {"square": Square, "tube": Tube}
@@ -265,7 +264,7 @@ def known_loss(loss: Any) -> PairLoss:
 def _checked(loss: Loss, reduction: str, backend: str, eps: float) -> PairLoss:
     """Return the loss of a name, or raise a PairrankError if an option is wrong."""
     validation.check_choice(reduction, "reduction", tuple(REDUCTIONS))
-    validation.check_choice(backend, "backend", BACKENDS)
+    validation.check_choice(backend, "backend", get_args(Backend))
     check_eps(eps)
     return known_loss(loss)
 

@@ -31,6 +31,7 @@ from pairrank.torch.rank_net_training import (
     scores_in_blocks,
     shuffled,
     state_of,
+    units_of,
 )
 
 _FEW_ROWS = 2000
@@ -266,9 +267,7 @@ class RankNet(PairProbabilities, SolvedRanker):
             solver = "lbfgs" if size is None and loss.smooth else "adam"
         parts = 1
         if size is not None:
-            of_levels = isinstance(preferences, Levels)
-            count = preferences.n_queries if of_levels else preferences.n_pairs
-            parts = max(1, round(count / size))
+            parts = max(1, round(units_of(preferences) / size))
         is_small = n_rows * (n_features + sum(self._hidden)) < _FEW_ENTRIES * parts
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
@@ -308,16 +307,9 @@ class RankNet(PairProbabilities, SolvedRanker):
         return scores_in_blocks(network, X, lambda rows: self._standardized(rows, np.float64))
 
     def linear_coef(self) -> FloatArray:
-        """Return the weights of the features of X, which `export` writes.
+        """Return the weights of the features of X, (n_features,).
 
-        Returns
-        -------
-        ndarray of shape (n_features,), float64
-
-        Raises
-        ------
-        ValueError
-            If scores are not linear in the features.
+        Raises a PairrankError if scores are not linear in the features.
         """
         check_is_fitted(self)
         if not hasattr(self, "coef_"):

@@ -104,7 +104,7 @@ class _SparseProduct(torch.autograd.Function):
 class Batch(NamedTuple):
     """Preferences among some rows, renumbered; their sum times `factor` estimates the whole."""
 
-    rows: NDArray[Any] | None
+    rows: Any
     """The training rows; None: all of them."""
     preferences: Preferences
     factor: float
@@ -113,17 +113,25 @@ class Batch(NamedTuple):
 Epochs = Iterator[Iterator[Batch]]
 
 
-def whole(preferences: Preferences) -> Batch:
-    """Return every preference as one batch, with the rows that are kept."""
-    among: Preferences
+def units_of(preferences: Preferences) -> int:
+    """Return the number of queries, of Pairs that of comparisons, which batches do not cut."""
+    return preferences.n_pairs if isinstance(preferences, Pairs) else preferences.n_queries
+
+
+def batch_of(preferences: Preferences, units: NDArray[np.int64], factor: float = 1.0) -> Batch:
+    """Return some queries or comparisons as a batch, with the rows that are kept."""
     if isinstance(preferences, Pairs):
-        rows, among = renumbered(preferences)
-    else:
-        rows = preferences.row_of
-        among = restricted(preferences, np.arange(rows.size))
-    if rows.size == preferences.n_rows:
-        return Batch(None, preferences, 1.0)
-    return Batch(rows, among, 1.0)
+        return Batch(*renumbered(preferences, units), factor)
+    units, start = np.sort(units), preferences.query_start
+    places = ranges(start[units], start[units + 1])
+    return Batch(preferences.row_of[places], restricted(preferences, places), factor)
+
+
+def whole(preferences: Preferences) -> Batch:
+    """Return every preference as one batch."""
+    found = batch_of(preferences, np.arange(units_of(preferences)))
+    all_rows = found.rows.size == preferences.n_rows
+    return Batch(None, preferences, 1.0) if all_rows else found
 
 
 def shuffled(preferences: Preferences, parts: int, generator: np.random.Generator) -> Epochs:
@@ -132,18 +140,9 @@ def shuffled(preferences: Preferences, parts: int, generator: np.random.Generato
     The sums of an epoch's `parts` batches, times their factors, add up to `parts` sums over all
     pairs.
     """
-
-    def cut(drawn: NDArray[np.int64]) -> tuple[NDArray[np.int32], Preferences]:
-        if isinstance(preferences, Pairs):
-            return renumbered(preferences, drawn)
-        drawn, start = np.sort(drawn), preferences.query_start
-        places = ranges(start[drawn], start[drawn + 1])
-        return preferences.row_of[places], restricted(preferences, places)
-
-    count = preferences.n_pairs if isinstance(preferences, Pairs) else preferences.n_queries
     while True:
-        drawn = np.array_split(generator.permutation(count), parts)
-        yield (Batch(*cut(each), float(parts)) for each in drawn)
+        drawn = np.array_split(generator.permutation(units_of(preferences)), parts)
+        yield (batch_of(preferences, each, float(parts)) for each in drawn)
 
 
 class Training:

@@ -21,21 +21,25 @@ RANKER = RankSVM().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 2])
 
 @pytest.mark.parametrize(
     ("name", "format"),
-    [("m.CSV", "csv"), *((f"m{suffix}", name) for name, suffix in SUFFIXES.items())],
+    [
+        ("m.CSV", "csv"),
+        ("m.csv.gz", "csv"),
+        *((f"m{suffix}", name) for name, suffix in SUFFIXES.items()),
+    ],
 )
 def test_a_suffix_of_one_format_names_it(name, format, tmp_path):
     assert RANKER.export(tmp_path / name) is None
     RANKER.export(tmp_path / "named", format)
-    assert (tmp_path / name).read_bytes() == (tmp_path / "named").read_bytes()
+    found = (tmp_path / name).read_bytes()
+    found = gzip.decompress(found) if name.endswith("gz") else found
+    assert found == (tmp_path / "named").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("name", "listed"),
     [
         ("m.json", "one of elasticsearch, opensearch, solr, json$"),
-        ("m.json.gz", "one of elasticsearch, opensearch, solr, json$"),
         ("m.txt", "one of elasticsearch, .*sql$"),
-        ("onnx", "one of elasticsearch"),
         ("-", "^-: the name does not tell the format"),
     ],
 )
@@ -66,14 +70,6 @@ def test_a_failed_export_leaves_the_old_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
 
 
-def test_files_are_compressed_by_their_suffix(tmp_path):
-    RANKER.export(tmp_path / "m.csv")
-    RANKER.export(tmp_path / "m.csv.gz")
-    assert (
-        gzip.decompress((tmp_path / "m.csv.gz").read_bytes()) == (tmp_path / "m.csv").read_bytes()
-    )
-
-
 def test_the_same_ranker_gives_the_same_bytes_on_standard_output(capfdbinary, tmp_path):
     RANKER.export("-", "json")
     RANKER.export(tmp_path / "m.json", "json")
@@ -82,24 +78,17 @@ def test_the_same_ranker_gives_the_same_bytes_on_standard_output(capfdbinary, tm
     assert json.loads(shown)["ranker"] == "RankSVM"
 
 
-def test_rows_that_float32_cannot_tell_apart_are_named():
+def test_rows_that_float32_cannot_tell_apart_are_named_after_the_file_is_written(tmp_path):
     X = 1e8 + np.array([[0.0], [1.0], [2.0], [0.0], [64.0]])
     qid = ["a", "a", "a", "b", "b"]
     ranker = RankRLS().fit(X, [0, 1, 2, 0, 1], qid=qid)
     with pytest.warns(
         OrderChangeWarning, match="'solr' is computed in float32: .* 1 of 2 queries: a;"
     ):
-        check = ranker.export(io.BytesIO(), "solr", check=(X, qid))
+        check = ranker.export(tmp_path / "m", "solr", check=(X, qid))
+    assert (tmp_path / "m").exists()
     assert (check.n_changed, check.n_pairs, check.changed_queries) == (3, 4, ["a"])
     assert ranker.export(io.BytesIO(), "json", check=(X, qid)).changed_queries == []
-
-
-def test_a_file_is_written_although_the_order_changes(tmp_path):
-    X = 1e8 + np.array([[0.0], [1.0], [2.0]])
-    ranker = RankRLS().fit(X, [0, 1, 2])
-    with pytest.warns(OrderChangeWarning, match="3 of 3 pairs changes"):
-        ranker.export(tmp_path / "m", "elasticsearch", check=(X, None))
-    assert (tmp_path / "m").read_text().startswith("{")
 
 
 @pytest.mark.parametrize("sparsely", [False, True])

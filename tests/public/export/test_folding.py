@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from export_readers import linear_model
-from pairrank import GreedyRankRLS, MPRank, RankRLS, RankRLSCV, RankSVM, load_model
+from pairrank import GreedyRankRLS, RankRLS, RankRLSCV, RankSVM, load_model
 from pairrank.exceptions import PairrankError
 from pairrank.export import export
 
@@ -31,13 +31,10 @@ Y = RNG.integers(0, 3, 60).astype(float)
         StandardScaler(),
         StandardScaler(with_mean=False),
         StandardScaler(with_std=False),
-        StandardScaler(with_mean=False, with_std=False),
-        MinMaxScaler(),
         MinMaxScaler((-2, 5)),
         MaxAbsScaler(),
         RobustScaler(),
         RobustScaler(with_centering=False),
-        RobustScaler(with_scaling=False),
         RobustScaler(quantile_range=(10, 90), unit_variance=True),
         make_pipeline(StandardScaler(), "passthrough", MinMaxScaler()),
         make_pipeline(VarianceThreshold(), SelectKBest(k=3), StandardScaler()),
@@ -95,8 +92,6 @@ def test_features_that_were_not_chosen_weigh_nothing():
         (Ridge(), "cannot export a Ridge"),
         (make_pipeline(StandardScaler(), Ridge()), "cannot export a Ridge"),
         (make_pipeline(GreedyRankRLS(2), "passthrough"), "cannot export a passthrough"),
-        (make_pipeline("passthrough"), "ends with one"),
-        (StandardScaler(), "cannot export a StandardScaler"),
     ],
     ids=repr,
 )
@@ -104,13 +99,6 @@ def test_a_model_that_is_not_linear_is_refused(model, complaint, tmp_path):
     with pytest.raises(PairrankError, match=complaint):
         export(model.fit(X, Y), tmp_path / "model", "csv")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_precomputed_kernel_is_refused():
-    gram = X @ X.T / 1e6 + np.eye(60)
-    for ranker in (RankRLS(kernel="precomputed"), MPRank(kernel="precomputed")):
-        with pytest.raises(PairrankError, match="not linear"):
-            linear_model(ranker.fit(gram, Y))
 
 
 def test_several_targets_are_refused():

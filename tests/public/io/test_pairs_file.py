@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -85,24 +83,13 @@ def test_a_file_may_be_compressed_and_of_any_name(tmp_path, name):
     assert_holds(read_pairs(tmp_path / name), [1], [0], [2])
 
 
-def test_a_dash_is_standard_input(monkeypatch):
-    stdin = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(b"1,0\n")))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert_holds(read_pairs("-"), [1], [0])
-
-
 BAD = {
     "empty": ("", "the columns are none; pairs have i, j"),
-    "blank": ("\n\n", "the columns are none; pairs have i, j"),
     "header only": ("i,j\n", "no pairs"),
-    "one cell": ("3\n", "line 1: 1 cells"),
     "five cells": ("3,2,1,0,5\n", "line 1: 5 cells"),
     "other columns": ("i,j,weigth\n1,0,2\n", "'i', 'j', 'weigth'; pairs have i, j"),
-    "no j": ("i,weight\n1,2\n", "pairs have i, j"),
-    "twice i": ("i,j,i\n1,2,1\n", "pairs have i, j"),
     "a word": ("1,0\n\n2,x\n", "line 3: column 'j': 'x' is not a finite number"),
     "an empty cell": ("1,0\n,2\n", "line 2: column 'i': an empty cell"),
-    "an empty first cell": (",2\n1,0\n", "line 1: column 'i': an empty cell"),
     "a part of a row": ("1,0\n2,0.5\n", r"line 2: j is 0.5, which is not a row"),
     "a negative row": ("1,0\n-1,2\n", "line 2: i is -1, which is not a row: rows go from 0 to 4"),
     "a row too high": ("i,j\n1,0\n\n4,5\n", "line 4: j is 5, .* from 0 to 4"),
@@ -150,18 +137,12 @@ def test_columns_of_parquet_go_by_name():
         ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
         ({"i": ["1"], "j": [0]}, "column 'i' must hold numbers, but holds string"),
         ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
-        ({"i": [1], "j": [0], "magnitude": [np.inf]}, "'magnitude' is not finite"),
         ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),
     ],
 )
 def test_faults_of_parquet_have_their_row(columns, message):
     with pytest.raises(FileFormatError, match=message):
         read(parquet_of(**columns), n_rows=5)
-
-
-def test_a_cut_file_is_refused():
-    with pytest.raises(FileFormatError, match="cut"):
-        read(parquet_of(i=[1], j=[0])[:-9])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

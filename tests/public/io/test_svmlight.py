@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import bz2
-import errno
 import gzip
 import io
 import lzma
-import os
 import struct
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from pairrank.datasets import make_queries
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
@@ -108,61 +104,29 @@ def test_what_is_written_reads_back(seed, n_rows, n_features, is_sparse, dtype, 
     assert (back.docid is None) if docid is None else np.array_equal(back.docid, docid)
 
 
-@pytest.mark.parametrize("zero_based", [True, False])
-def test_it_agrees_with_scikit_learn(tmp_path, zero_based):
-    rng = np.random.default_rng(1)
-    X = sparse.random(200, 30, 0.2, format="csr", random_state=2)
-    y, qid = rng.standard_normal(200), np.sort(rng.integers(0, 9, 200))
-    path = str(tmp_path / "rows.txt")
-    dump_svmlight_file(X, y, path, query_id=qid, zero_based=zero_based, comment="two\nlines")
-    theirs = load_svmlight_file(path, n_features=30, query_id=True, zero_based=zero_based)
-    ours = read_rows(path, n_features=30, zero_based=zero_based)
-    assert sparse.issparse(ours.X)
-    assert np.array_equal(ours.X.toarray(), theirs[0].toarray())
-    assert np.array_equal(ours.y, theirs[1])
-    assert np.array_equal(ours.qid, theirs[2])
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "no rows"),
-        ("# nothing\n\n", "no rows"),
         ("1\n2\n", "no row has a feature"),
         ("1 1:2\nabc 1:2\n", r"line 2: the label 'abc' is not a finite number"),
-        (
-            "1:2 2:3\n",
-            r"line 1: the label '1:2' is not a finite number; a row starts with its label",
-        ),
-        ("nan 1:2\n", r"line 1: the label 'nan' is not a finite"),
+        ("1:2 2:3\n", r"line 1: the label '1:2' is not .* number; a row starts with its label"),
         ("1e999 1:2\n", r"line 1: the label '1e999' is not a finite"),
-        ("1_0 1:2\n", r"line 1: the label '1_0' is not a finite"),
         ("\x0b 1:2\n", r"line 1: the label '1:2' is not a finite"),
-        ("1 1:2\n1 3:\n", r"line 2: '3:' is not an index:value pair"),
         ("1 1:2\n1 3: 4:5\n", r"line 2: '3:' is not an index:value pair"),
-        ("1 abc\n", r"line 1: 'abc' is not an index:value pair"),
         ("1 a:2\n", r"line 1: 'a:2' is not an index:value pair; the index is a whole number"),
         ("1 1.5:2\n", r"line 1: '1.5:2' is not an index:value pair"),
-        ("1 :2\n", r"line 1: ':2' is not an index:value pair"),
-        ("1 -3:2\n", r"line 1: '-3:2' is not an index:value pair"),
         ("1 99999999999999999999:2\n", r"line 1: the index in .* is above the highest, 2147483646"),
         ("1 2147483647:2\n", r"line 1: the index in '2147483647:2' is above the highest"),
-        ("1 1:x\n", r"line 1: the value in '1:x' is not a finite number"),
         ("1 1:1:2\n", r"line 1: the value in '1:1:2' is not a finite number"),
         ("1 1:0x10\n", r"line 1: the value in '1:0x10' is not a finite number"),
         ("1 1:1_0\n", r"line 1: the value in '1:1_0' is not a finite number"),
-        ("1 1:NaN\n", r"line 1: the value in '1:NaN' is not a finite number"),
-        ("1 1:-inf\n", r"line 1: the value in '1:-inf' is not a finite number"),
         ("1 1:2e308\n", r"line 1: the value in '1:2e308' is not a finite number"),
         ("1 1:2 1:3\n", r"line 1: the index of '1:3' is not above the one before it"),
-        ("1 2:2 1:3\n", r"line 1: the index of '1:3' is not above"),
         ("1 qid:1 1:2\n1 1:3\n", r"line 2: no qid, unlike the rows before it"),
         ("1 1:2\n1 qid:1 1:3\n", r"line 2: a qid, unlike the rows before it"),
         ("1 qid: 1:2\n", r"line 1: 'qid:' without a query"),
-        (
-            "1 qid:1 1:2 qid:3\n",
-            r"line 1: 'qid:3' is not an index:value pair; .* qid comes right after the label",
-        ),
+        ("1 qid:1 1:2 qid:3\n", r"line 1: 'qid:3' is not .* qid comes right after the label"),
         (b"1 qid:\xff 1:2\n", r"not UTF-8"),
         ("1 1:2\n1 " + "x" * 100, r"line 2: 'x{40}\.\.\.' is not an index:value pair"),
     ],
@@ -192,6 +156,10 @@ def test_rows_are_padded_to_n_features_and_more_are_refused():
         read("1 1:5\n1 4:6\n2 1:1\n", n_features=3)
 
 
+def test_a_byte_order_mark_is_no_label():
+    assert read(b"\xef\xbb\xbf1 1:2\n").y.tolist() == [1]
+
+
 def test_few_stated_values_make_a_sparse_matrix():
     assert sparse.issparse(read("1 9:1\n2 1:3\n").X)
     assert not sparse.issparse(read("1 3:1\n2 1:3\n").X)
@@ -219,13 +187,6 @@ def test_labels_that_float64_would_merge_are_refused(labels):
     with pytest.raises(FileFormatError, match=r"line 4: the label .* is not (exact|a finite)"):
         read("# a\n" + "\n".join(f"{label} 1:2" for label in [labels[0], *labels]) + "\n")
     assert read("9007199254740994 1:1\n").y == [2.0**53 + 2]
-
-
-def test_a_value_that_overflows_float32_is_refused_with_its_place():
-    text = "# a\n1 1:2 3:3e38\n\n-1 2:-1e39 3:7\n"
-    assert read(text).X.tolist() == [[2, 0, 3e38], [0, -1e39, 7]]
-    with pytest.raises(FileFormatError, match=r"line 4: index 2: -1e\+39 overflows float32"):
-        read(text, dtype=np.float32)
 
 
 @pytest.mark.parametrize("opener", [gzip.compress, bz2.compress, lzma.compress])
@@ -261,24 +222,17 @@ def test_standard_streams_carry_rows(monkeypatch):
     assert read_rows("-").y.tolist() == [1, 0.5]
 
 
-def test_a_byte_order_mark_is_no_label():
-    assert read(b"\xef\xbb\xbf1 1:2\n").y.tolist() == [1]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         (Rows(np.ones((0, 2)), np.ones(0)), "no rows"),
-        (Rows(np.ones((2, 2)), None), "a number as label"),
         (Rows(np.ones((2, 2)), np.array(["a", "b"])), "a number as label"),
         (Rows(np.ones((2, 2)), np.ones(3)), "y has 3 elements, X has 2 rows"),
         (Rows(np.ones((2, 2)), np.ones(2), weight=np.ones(2)), "cannot hold row weights"),
         (Rows(np.full((2, 2), np.nan), np.ones(2)), "NaN or infinity"),
-        (Rows(np.ones((2, 2)), np.array([1, np.inf])), "NaN or infinity"),
         (Rows(np.ones((2, 2)), np.ones(2), np.array(["a b", "c"])), "row 0 has the qid 'a b'"),
         (Rows(np.ones((2, 2)), np.ones(2), np.array(["a", "c#"])), "row 1 has the qid 'c#'"),
         (Rows(np.ones((2, 2)), np.ones(2), docid=np.array(["a", "a b"])), "row 1 has the docid"),
-        (Rows(np.ones((2, 2)), np.ones(2), docid=np.array(["", "a"])), "row 0 has the docid"),
         (Rows(np.ones((2, 2)), np.ones(2), feature_names=["a"]), "feature_names has 1"),
         (Rows(np.ones(2), np.ones(2)), "two"),
         (make_queries(2, 3, 2, random_state=0), "expected Rows.*, got Generated"),
@@ -309,41 +263,6 @@ def test_a_missing_file_is_named(tmp_path):
         read_rows(tmp_path / "absent.txt")
     with pytest.raises(FileAccessError, match="Is a directory"):
         read_rows(tmp_path, format="svmlight")
-
-
-def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "rows.txt"
-    path.write_text("old")
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileAccessError, match=r"rows\.txt: No space left on device"):
-        write_rows(path, Rows(np.ones((2, 2)), np.ones(2)))
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.txt"]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_device_is_an_error_and_stays_a_device():
-    with pytest.raises(FileAccessError, match="No space left on device"):
-        write_rows("/dev/full", Rows(np.ones((9999, 2)), np.ones(9999)), format="svmlight")
-    assert Path("/dev/full").is_char_device()
-
-
-@pytest.mark.parametrize(
-    "text", ["1 1:5 2:0\n0 1:2 2:3\n", "1 0:5 1:0\n0 0:2 1:3\n", "1 1:2 2:1\n"]
-)
-def test_rows_that_state_every_feature_are_not_padded(text):
-    assert read(text, n_features=2).X.shape[1] == 2
-    message = (
-        "every row states 2 features, .* though 3 are expected; .* state the last one in a row"
-    )
-    with pytest.raises(FileFormatError, match=message):
-        read(text, n_features=3)
-    X = read(text + "2\n" * 9, n_features=3).X
-    assert X[:, [2]].sum() == 0
 
 
 @given(

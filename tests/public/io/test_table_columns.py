@@ -20,13 +20,8 @@ def read_csv(text: str, **options) -> Rows:
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_columns_of_text_are_refused_at_once_or_left_out(tmp_path, format):
     path = tmp_path / f"rows.{format}"
-    words = {
-        "label": [1.0, 0.0],
-        "a": [1.5, 2.0],
-        "kind": ["film", "show"],
-        "when": ["x", "y"],
-        "b": [3, 4],
-    }
+    words = {"label": [1.0, 0.0], "a": [1.5, 2.0], "kind": ["film", "show"], "when": ["x", "y"]}
+    words["b"] = [3, 4]
     if format == "csv":
         cells = zip(*words.values(), strict=True)
         path.write_text("\n".join([",".join(words), *(",".join(map(str, row)) for row in cells)]))
@@ -99,15 +94,6 @@ def test_unknown_columns_are_named_with_a_near_name_and_long_lists_are_cut(asked
 def test_columns_between_other_marks_than_commas_are_refused(mark):
     with pytest.raises(FileFormatError, match="is one column; separate columns with commas"):
         read_csv(mark.join(["label", "a"]) + "\n" + mark.join("12") + "\n")
-
-
-def test_a_column_of_text_with_the_name_of_a_role_is_told_by_its_option(tmp_path):
-    """As in a file that pairrank has written with documents."""
-    path = tmp_path / "rows.csv"
-    path.write_text("label,docid,a\n1,GX-1,2\n0,GX-2,3\n")
-    with pytest.raises(PairrankError, match=r"rows\.csv: column 'docid' would .* --docid docid"):
-        read_rows(path)
-    assert read_rows(path, docid="docid").feature_names == ["a"]
 
 
 def test_another_number_of_features_is_told_with_their_names(tmp_path):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import io
-import os
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet as pq
 from scipy import sparse
 
-from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import Rows, read_rows, write_rows
 
 ROLES = {"label": "grade", "qid": "query", "weight": "w"}
@@ -124,29 +120,17 @@ def test_cells_may_hold_commas_quotes_and_line_breaks():
         ("a,b\n1,2\n", "no column 'label'; the columns are 'a', 'b'"),
         ("label\n1\n", "no column is left as a feature; the columns are 'label'"),
         ("a,a,label\n1,2,3\n", "the header names 'a' more than once"),
-        ("a,label\n1,2,3\n", "line 2: 3 cells, 2 are expected"),
         ("a,label\n1,2\n\n3\n", "line 4: 1 cells, 2 are expected"),
         ("a,label\n1,2\n,3\n", "line 3: column 'a': an empty cell"),
-        ("a,label\n1,2\n \t,3\n", "line 3: column 'a': an empty cell"),
         ("a,label\n1,2\nnan,3\n", "line 3: column 'a': 'nan' is not a finite number"),
-        ("a,label\n1,2\n1,3\n-inf,3\n", "line 4: column 'a': '-inf' is not a finite number"),
-        ("a,label\n1,2\nx,3\n", "line 3: column 'a': 'x' is not a finite number"),
         ("a,label\n1,2\n1_0,3\n", "line 3: column 'a': '1_0' is not a finite number"),
-        (
-            "a,b,c,label\n1,x,p,2\n2,y,q,3\n",
-            "columns hold text or dates: 'b', 'c'; .* --drop-text",
-        ),
         ("a,label\n1,\n", "line 2: column 'label' is empty"),
-        ("a,label\n1,2\n1,x\n", "line 3: the label 'x' is not a finite number"),
         ("a,label\n1,2\n1,nan\n", "line 3: the label 'nan' is not a finite number"),
         ("a,label\n1,x\n1,2\n", "line 3: the label '2' is not a name"),
         ('a,label\n"1,2\n', "line 2: unexpected end of data"),
         ('a,label\n1,"2\n3,4\n5,6\n', "line 4: unexpected end of data"),
-        ("a,label\n1,2\n1e999,3\n", "line 3: column 'a': '1e999' is not a finite number"),
         ("a,label\n1,2\n1,9007199254740993\n", "line 3: the label 9007199254740993 is not exact"),
         ("a,label\n1,x\n1,x\0\n", "holds a NUL character"),
-        ("\n\n", "empty; a header"),
-        (b"\xff\xfea,label\n1,2\n", "not UTF-8"),
         (b"a,label\n1,2\n1,\xff\n", "not UTF-8"),
     ],
 )
@@ -179,14 +163,9 @@ def test_a_value_that_overflows_float32_is_refused_with_its_place(tmp_path, name
         read_rows(tmp_path / name, dtype=np.float32)
 
 
-def test_qid_and_weight_cells_must_be_filled():
-    text = b"label,q,w,a\n1,x,1,1\n1,,1,1\n"
-    with pytest.raises(FileFormatError, match="line 3: column 'q' is empty"):
-        read_csv(text, qid="q", weight="w")
-    with pytest.raises(FileFormatError, match="line 2: column 'w': an empty cell"):
-        read_csv(b"label,w,a\n1,,1\n", weight="w")
+def test_a_column_has_one_role():
     with pytest.raises(PairrankError, match="column 'q' has two roles"):
-        read_csv(text, qid="q", weight="q")
+        read_csv("label,q,a\n1,x,1\n", qid="q", weight="q")
 
 
 @pytest.mark.parametrize("format", ["csv", "svmlight"])
@@ -205,14 +184,9 @@ def test_an_unknown_column_is_refused_in_every_format(format):
         ({"label": [1.0, 2.0], "a": [float("nan"), 1.0]}, "row 0 .*column 'a' is not finite"),
         ({"label": [1.0, None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
         ({"label": ["x", None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
-        (
-            {"label": [1.0, 2.0], "a": [1, 2], "b": ["x", "y"]},
-            "features must be numbers, .* hold text or dates: 'b'; .* --drop-text",
-        ),
         ({"label": [], "a": []}, "no rows"),
         ({"label": [2**53, 2**53 + 1], "a": [1, 2]}, "row 1 .*label 9007199254740993 is not exact"),
         ({"label": [1.0]}, "no column is left"),
-        ({"b": [1.0]}, "no column 'label'; the columns are 'b'"),
     ],
 )
 def test_bad_parquet_is_refused_with_column_and_row(tmp_path, columns, message):
@@ -270,28 +244,6 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     with pytest.raises(PairrankError, match="two columns would be named 'label'"):
         write_rows(tmp_path / "rows.csv", rows)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, monkeypatch):
-    def refuse(**options):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(FileAccessError, match="Permission denied"):
-        write_rows(tmp_path / "rows.csv", example())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_absent_folder_is_an_error(tmp_path):
-    with pytest.raises(FileAccessError, match="No such file or directory"):
-        write_rows(tmp_path / "absent" / "rows.csv", example())
-
-
-def test_standard_output_is_written_and_left_open(monkeypatch):
-    out = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
-    write_rows("-", example(), format="csv", **ROLES)
-    assert out.getvalue().startswith(b'grade,query,w,a b,"c""d"\n0,"q 1",1,')
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])

@@ -70,21 +70,24 @@ def test_comparisons_have_metrics_of_pairs():
     assert found["pairwise_accuracy"] == 0.5
 
 
-def test_no_metric_and_unknown_ones_are_refused():
-    with pytest.raises(PairrankError, match="at least one"):
-        metrics.evaluate([0, 1], [0.0, 1.0], [])
-    with pytest.raises(PairrankError, match="did you mean map"):
-        metrics.evaluate([0, 1], [0.0, 1.0], ["mapp"])
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        ([], "at least one"),
+        (["mapp"], "did you mean map"),
+        (3, "metrics must be a name or several"),
+    ],
+)
+def test_no_metric_and_unknown_ones_are_refused(names, complaint):
+    with pytest.raises(PairrankError, match=complaint):
+        metrics.evaluate([0, 1], [0.0, 1.0], names)
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         ({"n_resamples": 0}, "n_resamples must be greater than 0"),
-        ({"n_resamples": 1.5}, "n_resamples must be a whole number"),
         ({"confidence_level": 1.0}, "confidence_level must be less than 1"),
-        ({"confidence_level": 0}, "confidence_level must be greater than 0"),
-        ({"random_state": -1}, "random_state must be at least 0"),
         ({"name": "nosuch"}, "there is no metric 'nosuch'"),
         ({"qid": None}, "the queries that count for both models are 1: a comparison needs"),
         ({"other": [1.0]}, "y_true has 12 entries but there are 1 scores"),
@@ -111,9 +114,3 @@ def test_queries_that_never_count_are_refused():
         metrics.compare_scores([1, 1, 0, 0], [1, 2, 1, 2], [2, 1, 2, 1], "auc", qid=[1, 1, 2, 2])
     with pytest.warns(NoPairsWarning):
         assert math.isnan(metrics.evaluate([1, 1], [1, 2], "auc")["auc"])
-
-
-@pytest.mark.parametrize("names", [None, 3])
-def test_metrics_that_are_no_names_are_refused(names):
-    with pytest.raises(PairrankError, match="metrics must be a name or several"):
-        metrics.evaluate([0, 1], [0.1, 0.2], names)

@@ -46,12 +46,9 @@ def test_limits_too_large_to_square_make_a_vacuous_bound():
     [
         ({"C": -1.0}, "C must be at least 0"),
         ({"kappa": np.nan}, "kappa must be"),
-        ({"M": -0.1}, "M must be"),
         ({"m": 0}, "m must be at least 1"),
-        ({"m": 10.5}, "m must be a whole number"),
         ({"n": 3}, r"n must be one of 1, 2 \(got 3\)"),
         ({"delta": 0.0}, "delta must be greater than 0"),
-        ({"delta": 1.0}, "delta must be less than 1"),
     ],
 )
 def test_a_wrong_argument_is_named(change, message):
@@ -112,5 +109,3 @@ def test_what_the_bound_does_not_cover_is_refused():
         ranker.stability_bound(X, np.column_stack((y, y)))
     with pytest.raises(PairrankError, match="y has 39 entries"):
         ranker.stability_bound(X, y[1:])
-    with pytest.raises(PairrankError, match="delta"):
-        ranker.stability_bound(X, y, delta=2.0)
