@@ -183,15 +183,6 @@ def fit(rows: Rows, name: str, *, memory: bool = False) -> dict[str, Any]:
     return found
 
 
-def first_and_warm(shape: str, name: str) -> dict[str, Any]:
-    """Return the seconds of the first fit of this process and of the third."""
-    rows = SHAPES[shape]()
-    first, _, warm = (fit(rows, name) for _ in range(3))
-    if "error" in first:
-        return first
-    return {"first": first["seconds"], "warm": warm["seconds"]}
-
-
 def serve() -> None:
     """Answer one line of JSON after another: a shape to make, or a fit of the last shape."""
     rows: Rows | None = None
@@ -201,11 +192,9 @@ def serve() -> None:
             rows = None
             rows = SHAPES[asked["shape"]]()
             answer: dict[str, Any] = {}
-        elif "fit" in asked:
+        else:
             assert rows is not None
             answer = fit(rows, asked["fit"], memory=asked.get("memory", False))
-        else:
-            answer = first_and_warm(*asked["first"])
         print(json.dumps(answer), flush=True)
 
 

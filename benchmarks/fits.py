@@ -7,7 +7,6 @@ On one thread and two it takes about ten minutes per tree.
 
     python benchmarks/fits.py --beside ../before/src --threads 1 2
     python benchmarks/fits.py --shapes "1e5 x 20, 100, 5" sparse --fits RankSVM RankNCG
-    python benchmarks/fits.py --first --beside ../before/src
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from _harness import Timing
 
 SOURCE = harness.ROOT / "src"
 WORKER = Path(__file__).with_name("_fit_worker.py")
-FIRST_SHAPE = "1e5 x 20, 100, 5"
-"""The shape of fits that compile, unless others are asked for."""
 
 
 class Cell(NamedTuple):
@@ -172,44 +169,15 @@ def _means(found: list[Cell]) -> Iterator[list[Any]]:
             yield [name, len(ratios), f"{harness.geometric_mean(ratios):.3f}"]
 
 
-def first_rows(
-    sources: list[Path], shape: str, names: list[str], repeats: int
-) -> Iterator[list[Any]]:
-    """Yield, per fit and tree in turn, a first fit of an empty cache and those that follow."""
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            found: list[list[dict[str, Any]]] = [[] for _ in sources]
-            for _ in range(repeats + 1):
-                for source, answers in zip(sources, found, strict=True):
-                    answers.append(
-                        _in_a_process(source, cache_of(source, Path(folder)), shape, name)
-                    )
-        for which, (empty, *later) in zip(("this", "other"), found, strict=False):
-            if "error" in empty:
-                yield [shape, name, which, empty["error"], "", ""]
-                continue
-            first, warm = (Timing(tuple(each[key] for each in later)) for key in ("first", "warm"))
-            yield [shape, name, which, empty["first"], first.median, warm.median]
-
-
-def _in_a_process(source: Path, cache: str, shape: str, name: str) -> dict[str, Any]:
-    worker = Worker(source, 1, cache)
-    answer = worker.ask(first=[shape, name])
-    worker.end()
-    return answer
-
-
 def parse() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--this", type=Path, default=SOURCE, help="the src that is measured")
     parser.add_argument("--beside", type=Path, help="the src of another checkout")
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, metavar="NAME")
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="NAME")
     parser.add_argument("--fits", nargs="+", choices=FITS, default=list(FITS), metavar="NAME")
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--first", action="store_true", help="fits of an empty compile cache only")
-    parser.add_argument("--json", type=Path, help="a file for all that was measured")
     parser.add_argument(
         "--caches",
         type=Path,
@@ -228,22 +196,7 @@ def main() -> None:
             sys.exit(f"{source} holds no pairrank: name the src folder of a checkout")
     print("## Whole fits\n")
     print(harness.header() + "\n")
-    if options.first:
-        print("One thread, each fit in a process of its own.\n")
-        columns = ["shape", "fit", "tree", "first of an empty cache, s"]
-        columns += ["first of a later process, s", "warm, s"]
-        rows = (
-            row
-            for shape in options.shapes or [FIRST_SHAPE]
-            for row in first_rows(sources, shape, fits_of(shape, options.fits), options.repeats)
-        )
-        print(harness.table(columns, rows))
-        return
-    options.shapes = options.shapes or list(SHAPES)
-    found = list(cells(sources, options))
-    print_cells(found, beside=options.beside is not None)
-    if options.json:
-        options.json.write_text(json.dumps([cell._asdict() for cell in found], indent=1))
+    print_cells(list(cells(sources, options)), beside=options.beside is not None)
 
 
 if __name__ == "__main__":

@@ -22,10 +22,8 @@ CS = (1e-4, 1.0, 100.0)
 
 def rows_of(scale: float, dtype: Any, noise: float) -> tuple[Any, Any]:
     """Return features and labels of two levels."""
-    made = make_utility(
-        int(1_000_000 * scale), 20, noise=noise, n_levels=2, dtype=dtype, random_state=0
-    )
-    return made.X, made.y
+    made = make_utility(int(1_000_000 * scale), 20, noise=noise, n_levels=2, random_state=0)
+    return made.X.astype(dtype), made.y
 
 
 def timed(X: Any, y: Any, ours: dict[str, Any], rival: Any, repeat: int) -> Iterator[list[Any]]:

@@ -43,14 +43,11 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("RankSVM", "binary", 10_000_000, 10, 2),
     Case("RankSVM", "5 levels", 10_000_000, 10, 5),
     Case("RankSVM", "wide, 5 levels", 3_000_000, 136, 5),
-    Case("RankNCG", "binary", 10_000_000, 10, 2),
     Case("RankNCG", "5 levels", 10_000_000, 10, 5),
     Case("RankRLS", "5 levels", 10_000_000, 10, 5),
     Case("RankSVM", "5 levels", 10_000_000, 10, 5, (("loss", "hinge"), ("tol", 0.01))),
-    Case("RankSVM", "binary", 10_000_000, 10, 2, (("loss", "hinge"), ("tol", 0.01))),
     Case("MPRank", "5 levels", 10_000_000, 10, 5),
     Case("SVRank", "5 levels", 10_000_000, 10, 5, (("n", 1), ("tol", 0.01))),
     Case("SVRank", "5 levels", 10_000_000, 10, 5, (("n", 2),)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,31 +18,18 @@ import _harness as harness
 from pairrank import Pairs, RankRLS
 from pairrank.datasets import make_queries
 from reproduction.data.made import make_documents, make_parses
-
-
-class Rows(NamedTuple):
-    """Rows with labels, in queries or in one."""
-
-    X: Any
-    y: Any
-    qid: np.ndarray | None
-
-    def part(self, rows: slice) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[rows], self.y[rows], None if self.qid is None else self.qid[rows])
+from reproduction.protocols import Rows
 
 
 def parses(scale: float) -> Rows:
     """Return training rows of the shape of the parse ranking set."""
     made = make_parses(max(30, int(600 * scale)), random_state=0)
-    rows = Rows(made.X, made.y, made.qid)
-    return rows.part(slice(np.searchsorted(made.qid, 0.61 * (made.qid[-1] + 1))))
+    return made.part(slice(np.searchsorted(made.qid, 0.61 * (made.qid[-1] + 1))))
 
 
 def documents(scale: float) -> Rows:
     """Return training rows of the shape of RCV1's category CCAT."""
-    made = make_documents(int(781_265 * scale), 47_152, random_state=0)
-    return Rows(made.X, made.y, None)
+    return make_documents(int(781_265 * scale), 47_152, random_state=0)
 
 
 def with_pairs(rows: Rows, n_pairs: int) -> Rows:
@@ -57,7 +44,7 @@ def beside_ridge(scale: float, repeat: int) -> Iterator[list[Any]]:
     """Yield fits with as many CG steps as Ridge takes on the same rows."""
     from sklearn.linear_model import Ridge
 
-    for name, (X, y, qid) in (("documents", documents(scale)), ("parses", parses(scale))):
+    for name, (X, y, qid, _) in (("documents", documents(scale)), ("parses", parses(scale))):
         for steps in (10, 50):
             ours = RankRLS(1e-12, solver="cg", tol=1e-30, max_iter=steps)
             theirs = Ridge(
@@ -112,7 +99,7 @@ def beside_rlscore(scale: float, repeat: int) -> Iterator[list[Any]]:
         ),
         ("PCGRankRLS, text", compared, "cg", lambda: PCGRankRLS(compared.X, listed, regparam=1.0)),
         (
-            "PPRankRLS, dense", Rows(dense, Pairs(*some.T, n_rows=n_few), None), "direct",
+            "PPRankRLS, dense", Rows(dense, Pairs(*some.T, n_rows=n_few)), "direct",
             lambda: PPRankRLS(dense, some[:, 0], some[:, 1], regparam=1.0),
         ),
     ]  # fmt: skip

@@ -17,7 +17,6 @@ Asserts nothing.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,7 +30,6 @@ from _liblinear import Liblinear, Problem, Rival
 from pairrank import RankSVM
 from pairrank._protocols import Step
 from pairrank.datasets import make_queries
-from reproduction.data import load
 from reproduction.data.made import make_utility
 
 CS = (1e-4, 1.0, 100.0)
@@ -86,19 +84,10 @@ def binary(scale: float) -> Problem:
     return Problem("binary", made.X, made.y, None)
 
 
-def mq2008(scale: float) -> Problem | None:
-    """Return the training rows of MQ2008's fold 1, where PAIRRANK_DATA holds it."""
-    if not os.environ.get("PAIRRANK_DATA"):
-        return None
-    data = load("letor4_mq2008", fold=1, subset="train")
-    return Problem("mq2008", data.X, data.y, data.qid)
-
-
-PROBLEMS: dict[str, Callable[[float], Problem | None]] = {
+PROBLEMS: dict[str, Callable[[float], Problem]] = {
     "dense": dense,
     "sparse": sparse,
     "binary": binary,
-    "mq2008": mq2008,
 }
 
 
@@ -207,7 +196,7 @@ def summary(name: str, fits: list[Fit]) -> list[list[Any]]:
         equal = [_equal_speed(one, fits) for one in same]
         mean = f"{harness.geometric_mean(equal):.1f}" if all(equal) else "not reached"
         per_C = ", ".join(f"{speed:.1f}" for speed in equal)
-        rows.append([name, f"{tol:g}", f"{plain:.1f}", per_C, mean, BARS.get(name, "-")])
+        rows.append([name, f"{tol:g}", f"{plain:.1f}", per_C, mean, BARS[name]])
     return rows
 
 
@@ -225,9 +214,6 @@ def _equal_speed(one: Fit, fits: list[Fit]) -> float:
 def report_problem(name: str, options: argparse.Namespace) -> None:
     """Print the tables of one problem."""
     problem = PROBLEMS[name](options.scale)
-    if problem is None:
-        print(f"\n{name}: left out, PAIRRANK_DATA is not set")
-        return
     fits = list(time_fits(problem, options.liblinear, options.repeat))
     print(
         f"\n### {name}: {problem.X.shape[0]:,} x {problem.X.shape[1]:,}, {problem.X.dtype},", end=""

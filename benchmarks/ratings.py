@@ -1,7 +1,7 @@
 """Time ratings of named items from many votes: kinds of names, ties, errors and groups.
 
 The time of a chart of 1,000 items from ten million votes is mostly that of reading their names.
-choix stands beside it on fewer votes where it is installed. Asserts nothing.
+Asserts nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import _harness as harness
 
-RIVAL_VOTES = 100_000
 VOTES_A_VOTER = 20
 
 
@@ -77,23 +76,6 @@ def measured(n_votes: int, n_items: int, repeat: int) -> Iterator[list[Any]]:
         yield [name, f"{each.median:.2f}", each.spread]
 
 
-def against_rival(repeat: int) -> str:
-    """Return the times on fewer votes beside choix's, or why there are none."""
-    if find_spec("choix") is None:
-        return "choix is not installed."
-    import choix
-
-    votes = made(RIVAL_VOTES, 100)
-    pairs = list(zip(votes.winner.tolist(), votes.loser.tolist(), strict=True))
-    timed = {
-        "pairrank": calls(votes)["numbers as names, no errors"],
-        "choix.ilsr_pairwise": lambda: choix.ilsr_pairwise(100, pairs).size > 0,
-    }
-    times = harness.in_turn(timed, repeat)
-    shown = ", ".join(f"{name} {each.median:.4f} s" for name, each in times.items())
-    return f"{RIVAL_VOTES:,} votes on 100 items: {shown}."
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -105,7 +87,6 @@ def main() -> None:
     print(harness.header(), "", sep="\n")
     rows = measured(int(given.votes), given.items, given.repeat)
     print(harness.table(["votes", "median, s", "least to greatest"], rows))
-    print("", against_rival(given.repeat), sep="\n")
     del limits
 
 

@@ -4,8 +4,7 @@ Imports are timed inside fresh processes in turn, interpreter start left out. Py
 bytecode, as pip does of what it installs; imports that are not timed write it first. The demo and
 the first fit start from an empty NUMBA_CACHE_DIR, so that all is compiled; "compiling" is the CPU
 time within numba's compiler, which other load disturbs less. "Later" is the first fit of another
-process that finds the cache, beside the faster of two warm fits of the same process. ``--all``
-measures every ranker on every kind of rows.
+process that finds the cache, beside the faster of two warm fits of the same process.
 """
 
 from __future__ import annotations
@@ -59,30 +58,16 @@ STATEMENTS = {
 }
 REFERENCE = "import sklearn.linear_model"
 DATA = {
-    "one query, 2 levels": "make_utility(50_000, 20, n_levels=2, random_state=0)",
     "one query, 5 levels": "make_utility(50_000, 20, n_levels=5, random_state=0)",
-    "one query, real labels": "make_utility(50_000, 20, random_state=0)",
     "queries of 100": "make_queries(500, 100, random_state=0)",
     "sparse, real labels": "make_utility(50_000, 2000, nnz_per_row=20, random_state=0)",
 }
-SOME = ("one query, 5 levels", "queries of 100")
-RANKERS = {
-    "RankSVM()": tuple(DATA),
-    "RankNCG()": tuple(DATA),
-    "RankRLS()": tuple(DATA),
-    "RankSVM(loss='hinge')": SOME,
-    "MPRank()": SOME,
-    "SVRank(n=1)": SOME,
-    "SVRank(n=2)": SOME,
-    "ConvexHullRanker()": SOME,
-}
-FEW = {
+FITS = {
     "RankSVM()": ("one query, 5 levels", "sparse, real labels"),
     "RankNCG()": ("one query, 5 levels", "queries of 100"),
     "RankRLS()": ("queries of 100",),
     "ConvexHullRanker()": ("one query, 5 levels",),
 }
-"""The fits that are measured without ``--all``."""
 FIRST_BAR, LATER_BAR = 8.0, 0.5
 
 
@@ -121,9 +106,9 @@ def import_rows(repeat: int) -> Iterator[list[object]]:
         ]
 
 
-def fit_rows(fits: dict[str, tuple[str, ...]], repeat: int) -> Iterator[list[object]]:
+def fit_rows(repeat: int) -> Iterator[list[object]]:
     """Yield first fits with an empty cache, and first and warm fits with a full one."""
-    for ranker, data in ((ranker, data) for ranker, some in fits.items() for data in some):
+    for ranker, data in ((ranker, data) for ranker, some in FITS.items() for data in some):
         code = FIT.format(data=DATA[data], ranker=ranker, name=ranker.partition("(")[0])
         with tempfile.TemporaryDirectory() as cache:
             compiled = run(code, cache)[0]
@@ -156,11 +141,10 @@ def _verdict(holds: bool) -> str:
 def main() -> None:
     """Print both tables as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--all", action="store_true", help="every ranker and kind of rows")
     parser.add_argument("--repeat", type=int, default=3, help="later processes of each fit")
     options = parser.parse_args()
     harness.one_thread()
-    for ranker in FEW:
+    for ranker in FITS:
         run(f"import pairrank.metrics; from pairrank import {ranker.partition('(')[0]}")
     print("## Start-up\n")
     print(harness.header() + "\n")
@@ -174,7 +158,7 @@ def main() -> None:
     columns = ["fit", f"first s (bar {FIRST_BAR:g})", "of it compiling, CPU s"]
     columns += ["first in a later process s"]
     columns += ["warm s", f"later above warm s (bar {LATER_BAR:g})", "bars"]
-    print(harness.table(columns, fit_rows(RANKERS if options.all else FEW, options.repeat)))
+    print(harness.table(columns, fit_rows(options.repeat)))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from _allowed import computing, reading
+from _fit_worker import dense, few_entries
 from _harness import Timing, header, in_turn, ratio, table
 from pairrank import RankNCG, RankSVM, threads
 from pairrank.io import Rows, read_rows, write_rows
@@ -32,29 +33,10 @@ ALLOWED = ("the code allows", "computing", "reading X")
 _ROWS_AT_ONCE = 20_000
 
 
-def dense(n_rows: int, n_features: int, n_levels: int) -> tuple[Any, Any]:
-    """Return standard normal features and levels of a noisy linear utility."""
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(n_rows, n_features))
-    return X, _levels(X @ generator.normal(size=n_features), n_levels, generator)
-
-
-def thin(n_rows: int, n_features: int) -> tuple[Any, Any]:
-    """Return CSR rows with 1 % of their entries, and five levels."""
-    generator = np.random.default_rng(0)
-    X = sparse.random_array((n_rows, n_features), density=0.01, format="csr", rng=generator)
-    return X, _levels(X @ generator.normal(size=n_features), 5, generator)
-
-
-def _levels(utility: Any, n_levels: int, generator: np.random.Generator) -> Any:
-    noisy = utility + utility.std() * generator.normal(size=utility.size)
-    return np.argsort(np.argsort(noisy)) * n_levels // utility.size
-
-
 def write_file(path: Path, megabytes: float) -> None:
     """Write judged rows of 136 features, about 1.6 kB each."""
-    X, y = dense(_ROWS_AT_ONCE, 136, 5)
-    part = Rows(X.round(6), y.astype(float), np.arange(_ROWS_AT_ONCE) // 100)
+    made = dense(_ROWS_AT_ONCE, 136, 100, 5)
+    part = Rows(made.X.round(6), made.y, made.qid)
     write_rows(path, part)
     text = path.read_bytes()
     rest = int(megabytes * 1e6)
@@ -75,10 +57,10 @@ def calls(
         A name, the numbers that the function reads, and a function to time, which returns an array
         to compare.
     """
-    for name, (X, y) in (
-        ("1e6 x 20", dense(int(1e6 * scale), 20, 2)),
-        ("200k x 136", dense(int(2e5 * scale), 136, 5)),
-        ("sparse 60k x 5,000", thin(int(6e4 * scale), 5_000)),
+    for name, (X, y, *_) in (
+        ("1e6 x 20", dense(int(1e6 * scale), 20, None, 2)),
+        ("200k x 136", dense(int(2e5 * scale), 136, None, 5)),
+        ("sparse 60k x 5,000", few_entries(int(6e4 * scale), 5_000, 50, 5)),
     ):
         for estimator in (RankSVM, RankNCG):
             yield (

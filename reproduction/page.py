@@ -69,10 +69,13 @@ def grid(study: Study, table: Table) -> Grid:
     rows, used = [[table.row_title, *titles]], set()
     for row in table.rows:
         if any(study.status(table.name, row, column) != "not run" for column in table.columns):
-            entries = [_entry(study, table, row, column, shown) for column, shown in columns]
-            used |= {note for _, notes in entries for note in notes}
-            marked = [_with_notes(text, notes, numbered) for text, notes in entries]
-            rows.append([row, *marked])
+            line = [row]
+            for column, shown in columns:
+                ours, papers, notes = _entry(study, table, row, column, shown)
+                marks = "".join(f" [{numbered.index(note) + 1}]" for note in notes)
+                line.append(f"{ours}{marks}{papers}")
+                used |= set(notes)
+            rows.append(line)
     return Grid(rows, {at: note for at, note in enumerate(numbered, 1) if note in used})
 
 
@@ -90,7 +93,7 @@ def notes_of(study: Study) -> list[str]:
         for table in study.tables
         for row in table.rows
         for column in table.columns
-        for note in _entry(study, table, row, column, table.quantities)[1]
+        for note in _entry(study, table, row, column, table.quantities)[2]
     ]
     return list(dict.fromkeys(found))
 
@@ -147,8 +150,8 @@ def _table(study: Study, table: Table, pictures: Collection[str]) -> list[str]:
 
 def _entry(
     study: Study, table: Table, row: str, column: str, quantities: Sequence[Quantity]
-) -> tuple[str, list[str]]:
-    """Return ours above the paper's, and the notes."""
+) -> tuple[str, str, list[str]]:
+    """Return ours, the paper's below it, and the notes."""
     record = study.record(table.name, row, column)
     ours, papers, notes = [], [], []
     for quantity in quantities:
@@ -161,19 +164,13 @@ def _entry(
         ours = ours[:1]
     shown = _joined(ours) if (row, column) in table.places else ""
     paper = _joined(papers)
-    return f"{shown}<br>_{paper}_" if paper else shown, list(dict.fromkeys(notes))
+    return shown, f"<br>_{paper}_" if paper else "", list(dict.fromkeys(notes))
 
 
 def _joined(texts: Sequence[str]) -> str:
     """Return texts in a row; those that are missing before the last are dashes."""
     last = max((at for at, text in enumerate(texts, 1) if text), default=0)
     return "; ".join(text or "-" for text in texts[:last])
-
-
-def _with_notes(text: str, notes: Sequence[str], numbered: Sequence[str]) -> str:
-    marks = "".join(f" [{numbered.index(note) + 1}]" for note in notes)
-    ours, line, paper = text.partition("<br>")
-    return f"{ours}{marks}{line}{paper}"
 
 
 def _judged(

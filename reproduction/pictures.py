@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.study import Cell, Curve, NotRun, Study, Table
+from reproduction.study import Cell, NotRun, Study, Table, numbers
 
-STYLES = (
-    {"color": "#000000", "linestyle": "-", "marker": "o"},
-    {"color": "#555555", "linestyle": "--", "marker": "s"},
-    {"color": "#888888", "linestyle": "-.", "marker": "^"},
-    {"color": "#222222", "linestyle": ":", "marker": "D"},
-    {"color": "#777777", "linestyle": "-", "marker": "v"},
-    {"color": "#333333", "linestyle": "--", "marker": "x"},
-    {"color": "#999999", "linestyle": "-.", "marker": "P"},
-    {"color": "#444444", "linestyle": ":", "marker": "*"},
-)
+_COLORS = ("000000", "555555", "888888", "222222", "777777", "333333", "999999", "444444")
+_LOOKS = {
+    "color": [f"#{color}" for color in _COLORS],
+    "linestyle": ["-", "--", "-.", ":"] * 2,
+    "marker": [*"os^DvxP*"],
+}
 """Greys that differ in dash and marker too, taken in turn."""
 
 _SETTINGS: Any = {
@@ -28,13 +24,19 @@ _SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
+    "legend.fontsize": 7.0,
+    "axes.titlesize": 9.0,
+    "lines.markersize": 4.0,
+    "lines.linewidth": 1.2,
 }
 
 
 def draw_pictures(study: Study, folder: Path) -> set[str]:
     """Draw the tables that have curves and return the pictures' names; none without cells."""
     import matplotlib
+    from cycler import cycler
 
+    settings = _SETTINGS | {"axes.prop_cycle": cycler(**_LOOKS)}
     drawn = set()
     folder.mkdir(parents=True, exist_ok=True)
     for table in study.tables:
@@ -45,7 +47,7 @@ def draw_pictures(study: Study, folder: Path) -> set[str]:
             path.unlink(missing_ok=True)
             continue
         if cells:
-            with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+            with matplotlib.rc_context(settings), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 figure = _figure(study, table, cells)
                 figure.savefig(path, format="svg", metadata={"Date": None})
@@ -64,32 +66,14 @@ def _figure(study: Study, table: Table, cells: Sequence[Cell]) -> Any:
     grid = figure.subplots(n_curves, len(rows), squeeze=False)
     for curve, line in zip(table.curves, grid, strict=True):
         for row, axes in zip(rows, line, strict=True):
-            columns = [cell.column for cell in cells if cell.row == row]
-            _draw_curves(study, table.name, row, columns, curve, axes)
+            for cell in cells:
+                found = study.records[cell.key]["values"]
+                if cell.row == row and curve.value in found:
+                    up = numbers(found[curve.value])
+                    across = found[curve.against] if curve.against else range(1, len(up) + 1)
+                    axes.plot(across, up, label=cell.column, markevery=max(1, len(up) // 10))
+            axes.set(title=row, xlabel=curve.against or "steps + 1", ylabel=curve.title)
+            axes.set(xscale="log", yscale="log" if curve.is_log else "linear")
+            if len(axes.lines) > 1:
+                axes.legend()
     return figure
-
-
-def _draw_curves(
-    study: Study, table: str, row: str, columns: Sequence[str], curve: Curve, axes: Any
-) -> None:
-    """Draw the curves of a row, one style each, with a legend."""
-    place = 0
-    for column in columns:
-        try:
-            up = study.values(table, row, column, curve.value)
-        except KeyError:
-            continue
-        across: Sequence[float] = range(1, len(up) + 1)
-        if curve.against:
-            across = study.values(table, row, column, curve.against)
-        looks = {**STYLES[place % len(STYLES)], "markersize": 4.0, "linewidth": 1.2}
-        axes.plot(across, up, label=column, markevery=max(1, len(up) // 10), **looks)
-        place += 1
-    axes.set_title(row, fontsize=9)
-    axes.set_xlabel(curve.against or "steps + 1")
-    axes.set_ylabel(curve.title)
-    axes.set_xscale("log")
-    if curve.is_log:
-        axes.set_yscale("log")
-    if place > 1:
-        axes.legend(fontsize=7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -16,11 +15,12 @@ from sklearn.svm import LinearSVC
 
 
 class Rows(NamedTuple):
-    """Rows with labels, in queries or in one."""
+    """Rows with labels, in queries or in one; of generated ones also the utility of the labels."""
 
     X: Any
     y: Any
     qid: Any = None
+    utility: Any = None
 
     def part(self, which: Any) -> Rows:
         """Return some of the rows."""
@@ -69,13 +69,30 @@ class Method(NamedTuple):
     grid: tuple[float, ...]
     choose: Callable[[Any], Any] | None = None
 
+    def chosen(self, rows: Any, judged: Any, accuracy: Callable[[Any, Any], float]) -> float:
+        """Return the strength whose fit to rows is best on judged ones; the first of equals."""
+        if len(self.grid) == 1:
+            return self.grid[0]
+        make = self.choose or self.make
+        return max(
+            self.grid, key=lambda strength: accuracy(make(strength).fit(rows.X, rows.y), judged)
+        )
 
-@contextmanager
-def without_warnings() -> Iterator[None]:
+
+def quarter(rows: Any) -> tuple[Any, Any]:
+    """Return three quarters of some rows, and the held-out one."""
+    held = np.arange(rows.y.size) % 4 == 0
+    return rows.part(~held), rows.part(held)
+
+
+def parts_of(groups: Any, n_parts: int, seed: int) -> Any:
+    """Return the random part of each row; the groups 0, 1, ... stay whole."""
+    return (np.random.default_rng(seed).permutation(groups.max() + 1) % n_parts)[groups]
+
+
+def without_warnings() -> Any:
     """Ignore warnings: fits that reach their largest number of steps are part of a protocol."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    return warnings.catch_warnings(action="ignore")
 
 
 def fit_quietly(model: Any, X: Any, y: Any, **more: Any) -> float:
@@ -140,10 +157,9 @@ class ExplicitPairs(BaseEstimator):
     def _features(self, X: Any) -> Any:
         if self.degree == 1:
             return X
-        products = PolynomialFeatures(2, include_bias=False)
-        made = products.fit_transform(X)
+        products = PolynomialFeatures(2, include_bias=False).fit(X)
         is_square = products.powers_.max(axis=1) == 2
-        return made * np.where(is_square, 1.0, np.sqrt(2.0))
+        return products.transform(X) * np.where(is_square, 1.0, np.sqrt(2.0))
 
 
 def count_preferences(y: Any) -> int:

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import MissingLibraryError
 from reproduction.data import DatasetNotFoundError
 from reproduction.papers import STUDIES
 from reproduction.study import Cell, Record, Study, write_records
@@ -145,7 +144,7 @@ def answer_for(pipe: Connection, function: str, config: Mapping[str, Any], memor
         answer = {"status": "done", "values": plain(values), "reason": ""}
     except MemoryError:
         answer |= {"status": "memory", "reason": f"more than {memory:g} GiB"}
-    except (DatasetNotFoundError, MissingLibraryError) as error:
+    except (DatasetNotFoundError, ImportError) as error:
         answer |= {"status": "absent", "reason": str(error)}
     except Exception as error:
         traceback.print_exc()

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,17 @@ class Printed(NamedTuple):
 STAR = Printed(None)
 
 
+def printed_of(
+    columns: Sequence[str], figures: Mapping[str, Sequence[Any]]
+) -> dict[Place, Printed]:
+    """Return the figures of some columns by row: each a mean, or a mean and its deviation."""
+    return {
+        (row, column): Printed(*figure) if isinstance(figure, tuple) else Printed(figure)
+        for row, line in figures.items()
+        for column, figure in zip(columns, line, strict=False)
+    }
+
+
 def key_of(function: str, config: Mapping[str, Any]) -> str:
     """Return what tells a computation from others."""
     return f"{function} {json.dumps(config, sort_keys=True)}"
@@ -50,7 +61,7 @@ class Cell:
 
     ``run(**config)`` returns a mapping of names to a number, a list of numbers (folds, repeats,
     points of a curve) or text; JSON can hold both mappings. It raises DatasetNotFoundError or
-    MissingLibraryError if something is absent. Cells of several tables with the same `run` and
+    ImportError if something is absent. Cells of several tables with the same `run` and
     `config` are computed once. While a `timed` cell runs, no other does; a `full` one runs with
     ``--full`` only. Limits are in seconds and GiB; a cell that passes one is printed as a star.
     """
@@ -262,6 +273,18 @@ class Study:
             raise NotRun(f"{table}: {first} beside {second}")
         return found
 
+    def line(self, table: str, row: str, name: str, columns: Iterable[str]) -> dict[str, float]:
+        """Return a value of those of some columns that are done, by column."""
+        return {
+            column: self.mean(table, row, column, name)
+            for column in columns
+            if self.status(table, row, column) == "done"
+        }
+
+    def gains(self, table: str, first: str, second: str, name: str) -> dict[str, float]:
+        """Return the first column's value less the second's, by row; see `pairs`."""
+        return {row: one - two for row, one, two in self.pairs(table, first, second, name)}
+
 
 def at_place(notes: Mapping[Place, str], row: str, column: str) -> str | None:
     """Return the note of a place, the most special first."""
@@ -275,6 +298,12 @@ def numbers(found: Any) -> list[float]:
     """Return a stored value as a list of numbers; None stands for NaN."""
     listed = found if isinstance(found, list) else [found]
     return [math.nan if each is None else each for each in listed]
+
+
+def ends(values: Iterable[float], form: str) -> str:
+    """Return the least and the largest of some values as text."""
+    found = list(values)
+    return f"{min(found):{form}} to {max(found):{form}}"
 
 
 def spread(values: list[float]) -> float:

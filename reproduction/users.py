@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from pairrank.metrics import m1d, msd, pairwise_accuracy
-from reproduction.data.ratings import RatingsTable
+from reproduction.data.ratings import restricted
 from reproduction.protocols import Fold, fit_quietly
 
 METRICS: dict[str, Callable[..., Any]] = {
@@ -52,40 +52,44 @@ class Protocol:
     min_user_ratings: int = 0
     min_item_ratings: int = 0
 
-    def draw(self, table: RatingsTable, seed: int) -> list[Fold]:
-        """Return the problems of one draw.
+    def draw(self, table: Any, seed: int) -> list[Fold]:
+        """Return the problems of one draw from a table of ratings.
 
         Users with less than four ratings, or equal training ratings, are left out.
         """
         generator = np.random.default_rng(seed)
-        if self.min_user_ratings or self.min_item_ratings:
-            table = table.restricted(
-                min_user_ratings=self.min_user_ratings, min_item_ratings=self.min_item_ratings
-            )
-        counts = table.counts
+        table = restricted(
+            table, min_user_ratings=self.min_user_ratings, min_item_ratings=self.min_item_ratings
+        )
+        counts = table.groupby("user").size()
+        judged = np.asarray(self.users)
         if self.users is None:
-            low, high = self.activity
-            judged = np.flatnonzero((counts >= low) & (counts <= high))
+            judged = counts.index[counts.between(*self.activity)].to_numpy()
             if self.n_users is not None:
                 judged = np.sort(generator.choice(judged, self.n_users, replace=False))
-        else:
-            judged = np.searchsorted(table.user_ids, np.asarray(self.users))
-        refer = np.arange(counts.size)
+        refer = counts.index.to_numpy()
         if self.n_references is not None:
-            low, high = self.group
-            able = np.setdiff1d(np.flatnonzero((counts >= low) & (counts < high)), judged)
+            in_group = counts.index[counts.between(*self.group, inclusive="left")]
+            able = np.setdiff1d(in_group, judged)
             refer = np.sort(generator.choice(able, self.n_references, replace=False))
-        features = _imputed(_ratings_by(table, refer), self.impute, generator)
-        problems = []
-        for user in judged[counts[judged] >= 2 * LEAST_PER_SIDE]:
-            count = int(counts[user])
-            n_train = round(self.train_share * count)
-            n_train = min(max(n_train, LEAST_PER_SIDE), count - LEAST_PER_SIDE)
-            places = generator.permutation(count)
+        items = np.unique(table["item"])
+        known = table[table["user"].isin(refer)].pivot(
+            index="item", columns="user", values="rating"
+        )
+        known = known.reindex(index=items, columns=refer).to_numpy()
+        features = _imputed(known, self.impute, generator)
+        problems, by_user = [], dict(iter(table[table["user"].isin(judged)].groupby("user")))
+        for user in judged:  # their order is that of the draws
+            own = by_user[user]
+            y = own["rating"].to_numpy()
+            if y.size < 2 * LEAST_PER_SIDE:
+                continue
+            n_train = round(self.train_share * y.size)
+            n_train = min(max(n_train, LEAST_PER_SIDE), y.size - LEAST_PER_SIDE)
+            places = generator.permutation(y.size)
             train, test = np.sort(places[:n_train]), np.sort(places[n_train:])
-            y = table.rating[table.of(user)]
             if np.ptp(y[train]) > 0.0:
-                X = features[table.item[table.of(user)]][:, refer != user]
+                X = features[np.searchsorted(items, own["item"])][:, refer != user]
                 problems.append(Fold(X[train], y[train], X[test], y[test]))
         return problems
 
@@ -131,20 +135,10 @@ def user_metrics(problems: Sequence[Fold], ranker: Any) -> dict[str, NDArray[np.
     qid = np.repeat(np.arange(len(problems)), [each.y_test.size for each in problems])
     found = {}
     for name, metric in METRICS.items():
-        values = np.array(
-            list(metric(ratings, np.concatenate(scores), qid=qid, per_query=True).values())
-        )
-        values = values[~np.isnan(values)]
+        by_user = metric(ratings, np.concatenate(scores), qid=qid, per_query=True)
+        values = np.array([value for value in by_user.values() if not np.isnan(value)])
         found[name] = 1.0 - values if name == "misranking" else values
     return found
-
-
-def _ratings_by(table: RatingsTable, users: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the users' ratings, (n_items, n_users), NaN where there is none."""
-    known = np.full((table.item_ids.size, users.size), np.nan)
-    for column, user in enumerate(users):
-        known[table.item[table.of(user)], column] = table.rating[table.of(user)]
-    return known
 
 
 def _imputed(

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from reproduction.protocols import Rows
 
 _COMMONEST = 2.7
 """A word's probability is proportional to 1/(rank + this): the law of Zipf and Mandelbrot."""
 _BLOCK_ROWS = int((1 << 22) / 88)
 """Documents whose words are drawn together, to bound memory."""
-
-
-class Made(NamedTuple):
-    """Artificial rows: X, y, the queries, the utility that y comes from, its weights if linear."""
-
-    X: Any
-    y: NDArray[np.float64]
-    qid: NDArray[np.int64] | None
-    utility: NDArray[np.float64]
-    coef: NDArray[np.float64] | None
 
 
 def discretize(y: Any, n_bins: int, *, by: Literal["count", "width"] = "count") -> NDArray[Any]:
@@ -39,7 +32,7 @@ def discretize(y: Any, n_bins: int, *, by: Literal["count", "width"] = "count") 
     return bins
 
 
-def make_randnet(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = None) -> Made:
+def make_randnet(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = None) -> Rows:
     """Make rows labelled by a random net of two layers (Burges et al. 2005, Section 5.1).
 
     50 features and all weights are uniform in [-1, 1]; 10 hidden units are tanh; the linear output
@@ -53,7 +46,7 @@ def make_randnet(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = Non
     return _binned(X, np.tanh(X @ hidden) @ output, n_bins)
 
 
-def make_randpoly(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = None) -> Made:
+def make_randpoly(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = None) -> Rows:
     """Make rows labelled by a random cubic polynomial (Burges et al. 2005, Section 5.1).
 
     50 features are uniform in [-1, 1]. The utility is the mean of three terms, each scaled to mean
@@ -78,9 +71,8 @@ def make_utility(
     nnz_per_row: int | None = None,
     noise: float = 0.1,
     n_levels: int | None = None,
-    dtype: Any = np.float64,
     random_state: Any = None,
-) -> Made:
+) -> Rows:
     """Make rows of one query with the utility X @ coef, of variance 1, plus normal noise.
 
     X is dense and normal, or, with `nnz_per_row`, CSR with so many entries per row, one in each of
@@ -88,28 +80,27 @@ def make_utility(
     equal count.
     """
     rng = np.random.default_rng(random_state)
-    kind = np.dtype(dtype).type
     X: Any
     if nnz_per_row is None:
-        X = rng.standard_normal((n_rows, n_features), dtype=kind)
+        X = rng.standard_normal((n_rows, n_features))
     else:
         bounds = np.linspace(0, n_features, nnz_per_row + 1).astype(np.int64)
         columns = rng.integers(bounds[:-1], bounds[1:], (n_rows, nnz_per_row), dtype=np.int64)
-        values = rng.standard_normal((n_rows, nnz_per_row), dtype=kind)
+        values = rng.standard_normal((n_rows, nnz_per_row))
         values /= np.linalg.norm(values, axis=1, keepdims=True)
-        starts = np.arange(0, columns.size + 1, nnz_per_row)
-        X = _csr(values.ravel(), columns.ravel(), starts, n_features)
+        rows = np.repeat(np.arange(n_rows), nnz_per_row)
+        X = _matrix(values.ravel(), rows, columns.ravel(), (n_rows, n_features))
     coef = rng.standard_normal(n_features)
-    signal = np.asarray(X @ coef.astype(X.dtype), dtype=np.float64)
+    signal = X @ coef
     spread = float(signal.std()) or 1.0
     utility = signal / spread + noise * rng.standard_normal(n_rows)
     y = utility if n_levels is None else discretize(utility, n_levels).astype(np.float64)
-    return Made(X, y, None, utility, coef / spread)
+    return Rows(X, y, None, utility)
 
 
 def make_documents(
     n_rows: int = 1000, n_features: int = 47_000, *, random_state: Any = None
-) -> Made:
+) -> Rows:
     """Make documents of two classes as tf-idf rows of norm 1, in one query.
 
     With the default columns a row has about 75 distinct terms (0.16 %) and 47 % of the rows have
@@ -133,23 +124,25 @@ def make_documents(
         for one, odds in enumerate((chances / tilt, chances * tilt)):
             here = topic[part][rows] == one
             drawn[here] = _words(rng, odds, int(here.sum()))
-        key, counts = np.unique(rows * np.int64(n_features) + columns[drawn], return_counts=True)
-        found = _from_keys(key, counts.astype(np.float64), lengths[part].size, n_features)
-        blocks.append(found)
-    X = sparse.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
+        blocks.append(
+            _matrix(np.ones(rows.size), rows, columns[drawn], (lengths[part].size, n_features))
+        )
+    X = sparse.vstack(blocks, format="csr")
     frequency = np.bincount(X.indices, minlength=n_features)
     rarity = np.log((1.0 + n_rows) / (1.0 + frequency)) + 1.0
     X.data[:] = (1.0 + np.log(X.data)) * rarity[X.indices]
-    _scale_rows(X)
+    X.data /= np.repeat(
+        np.sqrt(np.add.reduceat(np.square(X.data), X.indptr[:-1])), np.diff(X.indptr)
+    )
     y = topic.astype(np.float64)
     flipped = rng.random(n_rows) < 0.015
     y[flipped] = 1.0 - y[flipped]
-    return Made(X, y, None, topic.astype(np.float64), None)
+    return Rows(X, y, None, topic.astype(np.float64))
 
 
 def make_parses(
     n_queries: int = 50, n_features: int = 195_100, *, random_state: Any = None
-) -> Made:
+) -> Rows:
     """Make sentences with candidate parses: wide sparse rows in queries, real utilities.
 
     With the default columns rows have the width and density (0.27 %) of the parse ranking set of
@@ -166,16 +159,14 @@ def make_parses(
     own = _words(rng, chances, qid.size * 234).reshape(qid.size, 234)
     drawn = columns[np.hstack((shared, own))]
     rows = np.repeat(np.arange(qid.size), drawn.shape[1])
-    key = np.unique(rows * np.int64(n_features) + drawn.ravel())
-    X = _from_keys(key, np.ones(key.size), qid.size, n_features)
-    _scale_rows(X)
+    X = normalize(_matrix(np.ones(rows.size), rows, drawn.ravel(), (qid.size, n_features)).sign())
     coef = rng.standard_normal(n_features)
     utility = X @ coef
     utility -= (np.bincount(qid, utility) / sizes)[qid]
     spread = float(utility.std()) or 1.0
     utility /= spread
     y = utility + 0.5 * rng.standard_normal(qid.size)
-    return Made(X, y, qid, utility, coef / spread)
+    return Rows(X, y, qid, utility)
 
 
 def make_ratings(
@@ -202,31 +193,17 @@ def make_ratings(
     return user, item, 1.0 + np.searchsorted(edges, found)
 
 
-def _binned(X: Any, utility: Any, n_bins: int) -> Made:
+def _binned(X: Any, utility: Any, n_bins: int) -> Rows:
     y = discretize(utility, n_bins, by="width").astype(float)
-    return Made(X, y, None, utility, None)
+    return Rows(X, y, None, utility)
 
 
 def _words(rng: np.random.Generator, chances: Any, count: int) -> NDArray[Any]:
     """Return so many words, each drawn with its chance."""
-    cumulated = np.cumsum(chances)
-    drawn = np.searchsorted(cumulated / cumulated[-1], rng.random(count), side="right")
-    return np.minimum(drawn, cumulated.size - 1)
+    return rng.choice(chances.size, count, p=chances / chances.sum())
 
 
-def _from_keys(key: Any, values: Any, n_rows: int, n_columns: int) -> sparse.csr_array:
-    """Return the matrix with entries at the ascending keys row * n_columns + column."""
-    rows, columns = np.divmod(key, n_columns)
-    return _csr(values, columns, np.searchsorted(rows, np.arange(n_rows + 1)), n_columns)
-
-
-def _csr(values: Any, columns: Any, indptr: Any, n_columns: int) -> sparse.csr_array:
-    """Return a CSR matrix with the smallest integers that can number its entries."""
-    integer = np.int32 if values.size <= np.iinfo(np.int32).max else np.int64
-    parts = (values, columns.astype(integer), indptr.astype(integer))
-    return sparse.csr_array(parts, shape=(indptr.size - 1, n_columns))
-
-
-def _scale_rows(X: sparse.csr_array) -> None:
-    norms = np.sqrt(np.add.reduceat(np.square(X.data), X.indptr[:-1]))
-    X.data /= np.repeat(norms, np.diff(X.indptr))
+def _matrix(values: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return a matrix with the values at their places; those at one place are added."""
+    places = rows.astype(np.int32), columns.astype(np.int32)
+    return sparse.coo_array((values, places), shape=shape).tocsr()

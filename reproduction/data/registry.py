@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import inspect
 import io
 import os
 import tomllib
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.datasets import load_diabetes
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 ENVIRONMENT = "PAIRRANK_DATA"
+ALWAYS_THERE = "sklearn-diabetes"
+"""A set that comes with scikit-learn and has no record."""
+
 FILE = Path(__file__).with_name("registry.toml")
 
 
@@ -61,7 +64,7 @@ class Dataset(NamedTuple):
     y: Any
     qid: np.ndarray[Any, Any] | None
     feature_names: list[str] | None
-    record: DatasetRecord
+    record: DatasetRecord | None
 
 
 def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
@@ -70,17 +73,6 @@ def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
         listed = ", ".join(repr(one) for one in allowed)
         raise PairrankError(f"{record.name}: {option}={value!r}; choose one of {listed}")
     return value
-
-
-def find_home(record: DatasetRecord, data_home: str | os.PathLike[str] | None) -> Path:
-    """Return the folder of data sets: `data_home`, else the environment variable PAIRRANK_DATA."""
-    home = data_home if data_home is not None else os.environ.get(ENVIRONMENT)
-    if not home:
-        raise DatasetNotFoundError(
-            f"no folder of data sets is given: pass data_home, or set {ENVIRONMENT}. "
-            f"{_where(record)}"
-        )
-    return Path(home)
 
 
 def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
@@ -98,12 +90,6 @@ def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
             f"another edition. {_where(record)}"
         )
     return io.BytesIO(content)
-
-
-def open_text(record: DatasetRecord, home: Path, newline: str | None = "") -> IO[str]:
-    """Return the content of a set's only file as UTF-8 text; see `open_file`."""
-    (file,) = record.files
-    return io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline=newline)
 
 
 def _read(record: DatasetRecord, home: Path, file: str) -> bytes:
@@ -131,44 +117,37 @@ def _where(record: DatasetRecord) -> str:
 
 @cache
 def read_records(kind: str) -> dict[str, DatasetRecord]:
-    """Return the records of a kind by name: "rows", which `load` reads, or "ratings"."""
+    """Return the records of a kind by name: "rows" or "ratings"."""
     tables = tomllib.loads(FILE.read_text("utf-8"))[kind]
     return {name: DatasetRecord(name=name, **table) for name, table in tables.items()}
 
 
-def list_datasets() -> list[str]:
-    """Return the names of the registered sets, as `load` and `describe` take them."""
-    return sorted(read_records("rows"))
-
-
 def describe(name: str) -> DatasetRecord:
-    """Return the record of a set: description, source, licence, shape, target, files."""
-    return find_record("rows", "data set", name)
-
-
-def find_record(kind: str, what: str, name: str) -> DatasetRecord:
-    """Return the record of a name; the error for an unknown one lists the known ones."""
-    records = read_records(kind)
+    """Return the record of a set; the error for an unknown one lists the known ones."""
+    records = read_records("rows") | read_records("ratings")
     if name not in records:
-        raise PairrankError(f"no {what} {name!r}; there are {', '.join(sorted(records))}")
+        raise PairrankError(f"no data set {name!r}; there are {', '.join(sorted(records))}")
     return records[name]
 
 
-def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: Any) -> Any:
     """Load a registered data set from a local folder, without a download.
 
-    `data_home` has one folder per set; None: the environment variable PAIRRANK_DATA. Options are
-    keyword arguments of the set's reader, such as `fold` and `subset`. A DatasetNotFoundError names
-    the source of a missing file, a FileFormatError a file with another checksum.
+    It is a `Dataset`, or of ratings a table. `data_home` has one folder per set; None: the
+    environment variable PAIRRANK_DATA. Options are keyword arguments of the set's reader, such as
+    `fold` and `subset`. A DatasetNotFoundError names the source of a missing file, a
+    FileFormatError a file with another checksum.
     """
     from reproduction.data.loaders import READERS
 
+    if name == ALWAYS_THERE:
+        X, y = load_diabetes(return_X_y=True)
+        return Dataset(X, y, None, None, None)
     record = describe(name)
-    reader = READERS[record.reader]
-    parameters = inspect.signature(reader).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        there = ", ".join(known) if known else "none"
-        raise PairrankError(f"{name}: no option {', '.join(unknown)}; there are: {there}")
-    return reader(record, find_home(record, data_home), **options)
+    home = data_home if data_home is not None else os.environ.get(ENVIRONMENT)
+    if not home:
+        raise DatasetNotFoundError(
+            f"no folder of data sets is given: pass data_home, or set {ENVIRONMENT}. "
+            f"{_where(record)}"
+        )
+    return READERS[record.reader](record, Path(home), **options)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -15,13 +14,14 @@ from pairrank import ConvexHullRanker, RankSVM
 from pairrank.metrics import wmw_score
 from reproduction.data import load
 from reproduction.data.made import discretize
-from reproduction.protocols import ExplicitPairs, Method, Rows, fit_quietly
+from reproduction.protocols import ExplicitPairs, Method, Rows, fit_quietly, quarter
 from reproduction.study import (
     ANY,
     STAR,
     Cell,
     Claim,
     NotRun,
+    Place,
     Printed,
     Quantity,
     Study,
@@ -71,21 +71,11 @@ METHODS: dict[str, Method] = {
 }
 SVM, GP, FULL, CHAIN, FULL_RBF, CHAIN_RBF, OURS = METHODS
 
-ALWAYS_THERE = "scikit-learn's diabetes"
-
 
 def describe(*, dataset: str, seed: int = 0) -> dict[str, int]:
     """Return the numbers of rows and of columns, the target included, as the paper counts them."""
-    X = rows_of(dataset).X
+    X = load(dataset).X
     return {"rows": X.shape[0], "columns": X.shape[1] + 1}
-
-
-def rows_of(dataset: str) -> Any:
-    """Return a set of the registry, or scikit-learn's diabetes set, which is always there."""
-    if dataset != ALWAYS_THERE:
-        return load(dataset)
-    data = load_diabetes()
-    return Rows(data.data, data.target)
 
 
 def figure_3(
@@ -96,7 +86,7 @@ def figure_3(
     The strength is chosen on a quarter of a fold's training rows; seconds are those of one fit with
     it to all of them.
     """
-    data = rows_of(dataset)
+    data = load(dataset)
     X = np.asarray(data.X, dtype=np.float64)[:max_rows]
     rows = Rows(X, discretize(data.y[:max_rows], N_BINS).astype(np.float64))
     how = METHODS[method]
@@ -104,7 +94,8 @@ def figure_3(
     fit_quietly(how.make(how.grid[0]), *rows.part(some)[:2])
     reached, seconds, strengths = [], [], []
     for train, test in folds(rows.y.size, n_folds, seed):
-        strength = chosen(how, rows.part(train))
+        inner, held = standardized(*quarter(rows.part(train)))
+        strength = how.chosen(inner, held, accuracy)
         train_rows, test_rows = standardized(rows.part(train), rows.part(test))
         ranker = how.make(strength)
         seconds.append(fit_quietly(ranker, *train_rows[:2]))
@@ -134,16 +125,8 @@ def accuracy(ranker: Any, rows: Rows) -> float:
     return float(wmw_score(rows.y, ranker.predict(rows.X), ties="error", average="edges"))
 
 
-def chosen(how: Method, rows: Rows) -> float:
-    """Return the strength that ranks a held-out quarter of the rows best; the first of equals."""
-    if len(how.grid) == 1:
-        return how.grid[0]
-    held = np.arange(rows.y.size) % 4 == 0
-    inner, judged = standardized(rows.part(~held), rows.part(held))
-    make = how.choose or how.make
-    return max(
-        how.grid, key=lambda strength: accuracy(make(strength).fit(inner.X, inner.y), judged)
-    )
+def _printed(at: int) -> dict[Place, Printed]:
+    return {(name, ""): Printed(float(figures[at])) for name, figures in SETS.items()}
 
 
 SHAPES = Table(
@@ -153,17 +136,11 @@ SHAPES = Table(
         Cell(name, "", describe, {"dataset": dataset}) for name, (dataset, _, _) in SETS.items()
     ),
     quantities=(
-        Quantity(
-            "rows",
-            "m",
-            {(name, ""): Printed(m) for name, (_, m, _) in SETS.items()},
-            form=",.0f",
-            tolerance=0.0,
-        ),
+        Quantity("rows", "m", _printed(1), form=",.0f", tolerance=0.0),
         Quantity(
             "columns",
             "n, the target included",
-            {(name, ""): Printed(n) for name, (_, _, n) in SETS.items()},
+            _printed(2),
             form=",.0f",
             tolerance=0.0,
             reasons={
@@ -182,14 +159,8 @@ def _cells() -> Iterator[Cell]:
             rbf = method in (FULL_RBF, CHAIN_RBF)
             slow = name == "1 Abalone" and (method in (SVM, GP) or rbf)
             slow = slow or (rbf and name in ("2 Airplane Comp.", "4 CA Housing"))
-            yield Cell(
-                name,
-                method,
-                figure_3,
-                {"dataset": dataset, "method": method},
-                timed=True,
-                full=slow,
-            )
+            config = {"dataset": dataset, "method": method}
+            yield Cell(name, method, figure_3, config, timed=True, full=slow)
 
 
 _UNPRINTED = (
@@ -219,8 +190,7 @@ FIGURE = Table(
 
 
 def _chain_is_as_good(study: Study) -> Verdict:
-    found = study.pairs("fig3", CHAIN, FULL, "wmw")
-    gains = [chain - full for _, chain, full in found]
+    gains = [*study.gains("fig3", CHAIN, FULL, "wmw").values()]
     figure = f"mean difference of WMW {np.mean(gains):+.3f}, least {min(gains):+.3f}, "
     figure += f"chain at least as good on {sum(gain >= 0 for gain in gains)} of {len(gains)} sets"
     return Verdict(float(np.mean(gains)) >= 0.0, figure)
@@ -229,7 +199,7 @@ def _chain_is_as_good(study: Study) -> Verdict:
 def _as_accurate(study: Study) -> Verdict:
     parts, holds = [], True
     for hull, rival in ((CHAIN, SVM), (CHAIN_RBF, GP)):
-        gains = [own - other for _, own, other in study.pairs("fig3", hull, rival, "wmw")]
+        gains = [*study.gains("fig3", hull, rival, "wmw").values()]
         holds &= float(np.mean(gains)) >= -0.01
         parts.append(f"{hull} against {rival} {np.mean(gains):+.3f} (from {min(gains):+.3f})")
     return Verdict(holds, "mean difference of WMW: " + ", ".join(parts))
@@ -248,10 +218,9 @@ def _faster(rival: str) -> Callable[[Study], Verdict]:
 
 
 def _alone_on_large_sets(study: Study) -> Verdict:
-    states: Mapping[str, str] = {
-        method: study.status("fig3", "4 CA Housing", method) for method in (SVM, GP, CHAIN, FULL)
-    }
-    if "not run" in states.values() or "absent" in states.values():
+    methods = (SVM, GP, CHAIN, FULL)
+    states = {method: study.status("fig3", "4 CA Housing", method) for method in methods}
+    if {"not run", "absent"} & set(states.values()):
         raise NotRun("California housing")
     ours = all(states[method] == "done" for method in (CHAIN, FULL))
     rivals = [f"{method}: {states[method]}" for method in (SVM, GP)]

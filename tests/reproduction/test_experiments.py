@@ -5,7 +5,7 @@ import pytest
 
 from pairrank import RankSVM
 from reproduction.papers import fung2006
-from reproduction.papers.airola2010 import fits, rows
+from reproduction.papers.airola2010 import fits
 from reproduction.papers.beyond import conditions, probabilities
 from reproduction.papers.cortes2007 import judging
 from reproduction.protocols import ExplicitPairs
@@ -38,8 +38,8 @@ def test_fungs_chain_beside_full_is_judged_by_the_mean_difference():
 
 
 def test_airolas_lambda_has_the_least_validation_error():
-    problem = rows.problem_of("documents", 300)
-    pairs = rows.with_pairs(problem, 500).train.y
+    problem = fits.problem_of("documents", 300)
+    pairs = fits.with_pairs(problem, 500).train.y
     assert len(pairs.i) == 500
     assert (problem.train.y[pairs.i] > problem.train.y[pairs.j]).all()
     alphas = (2.0**-6, 1.0, 2.0**8)
@@ -52,17 +52,17 @@ def test_airolas_errors_of_rows_in_queries_are_means_over_queries():
         def predict(self, X):
             return np.array([2.0, 1.0, 1.0, 2.0, 1.0, 1.0])
 
-    judged = rows.Rows(np.zeros((6, 1)), np.array([1, 0, 1, 0, 0, 1]), np.array([0, 0, 1, 1, 2, 2]))
+    judged = fits.Rows(np.zeros((6, 1)), np.array([1, 0, 1, 0, 0, 1]), np.array([0, 0, 1, 1, 2, 2]))
     assert fits._error(Ranker(), judged) == pytest.approx((0.0 + 1.0 + 0.5) / 3)
 
 
 def test_cortes_parameters_have_the_least_cost_on_the_held_out_reviewers():
     table = judging.ratings_of(judging.GENERATED)
     rule = {"min_user_ratings": 5, "min_item_ratings": 3}
-    users = table.restricted(**rule).user_ids[:8].tolist()
+    users = sorted(set(judging.restricted(table, **rule)["user"]))[:8]
     held = judging.replace(PROTOCOLS["leave-one-out"], users=users, **rule)
     estimator, chosen = judging.tuned(judging.RIDGE, held, table, 59)
-    variance = float(table.rating.var())
+    variance = float(table["rating"].var(ddof=0))
     grid = judging.methods(59 * variance, variance**0.5)[judging.RIDGE].grid["alpha"]
     problems = held.draw(table, 2)
     costs = [evaluate_users(problems, estimator.__class__(alpha=alpha))["msd"] for alpha in grid]

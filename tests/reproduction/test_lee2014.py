@@ -6,7 +6,7 @@ import pytest
 from pairrank import RankSVM, regularization_path
 from pairrank.metrics import mean_ndcg
 from reproduction.data import load
-from reproduction.papers.lee2014 import problems, sparse
+from reproduction.papers.lee2014 import models, problems
 
 
 @pytest.mark.parametrize("name", problems.SPARSE)
@@ -22,7 +22,7 @@ def test_sparse_labels_tie_as_often_as_the_papers(name):
 
 def test_adjacent_pairs_are_those_of_the_chain():
     train = problems.problem("MQ2008-list", 0.004).train
-    pairs = sparse.adjacent_pairs(train)
+    pairs = models.adjacent_pairs(train)
     np.testing.assert_array_equal(train.y[pairs.i], train.y[pairs.j] + 1.0)
     np.testing.assert_array_equal(train.qid[pairs.i], train.qid[pairs.j])
     listed = RankSVM(1e-3, reduction="sum", tol=1e-8).fit(train.X, pairs)

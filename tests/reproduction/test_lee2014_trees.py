@@ -35,7 +35,7 @@ def by_pairs(rows, w, v, C):
 def test_sums_by_a_tree_equal_those_over_every_pair(tree, seed, n_rows, n_levels):
     rows = rows_of(seed, n_rows, n_levels)
     w, v = np.random.default_rng(seed + 1).normal(size=(2, 3))
-    objective = SquaredHinge(*rows, 0.5, tree)
+    objective = SquaredHinge(*rows[:3], 0.5, tree)
     value, gradient, product = by_pairs(rows, w, v, 0.5)
     found, slope = objective.value_and_gradient(w)
     assert found == pytest.approx(value, rel=1e-10)
@@ -45,13 +45,12 @@ def test_sums_by_a_tree_equal_those_over_every_pair(tree, seed, n_rows, n_levels
 
 @given(levels=st.lists(st.integers(0, 40), min_size=1, max_size=120))
 def test_an_aa_tree_stays_sorted_and_balanced(levels):
-    left, right, depth, key = (np.zeros(len(levels) + 1, dtype=np.int64) for _ in range(4))
+    nodes = np.zeros((len(levels) + 1, 4), dtype=np.int64)
+    left, right, depth, key = nodes.T
     sums, path = np.zeros((len(levels) + 1, 4)), np.zeros(128, dtype=np.int64)
     root = n_nodes = 0
     for level in levels:
-        root, n_nodes = insert(
-            left, right, depth, key, sums, path, root, n_nodes, level, float(level)
-        )
+        root, n_nodes = insert(nodes, sums, path, root, n_nodes, level, float(level))
 
     def walk(node, above):
         if not node:
@@ -66,7 +65,7 @@ def test_an_aa_tree_stays_sorted_and_balanced(levels):
         return inside
 
     assert walk(root, 0) == sorted(set(levels))
-    assert balance(left, right, depth, sums, root) == root
+    assert balance(nodes, sums, root) == root
 
 
 @pytest.mark.parametrize("tree", TREES)

@@ -8,21 +8,21 @@ from sklearn.linear_model import Ridge
 
 from pairrank import Kernel, MPRank
 from pairrank.metrics import msd, pairwise_accuracy
-from reproduction.data import RatingsTable
 from reproduction.data.made import make_ratings
+from reproduction.data.ratings import ratings_table, restricted
 from reproduction.users import PROTOCOLS, Protocol, evaluate_users, user_metrics
 
 USERS, ITEMS, RATINGS = make_ratings(60, 40, density=0.5, random_state=0)
-TABLE = RatingsTable.build(USERS, ITEMS, RATINGS)
+TABLE = ratings_table(USERS, ITEMS, RATINGS)
 PROTOCOL = Protocol((8, 60), 15, 10, (10, 70))
 
 
 def test_active_users_are_selected_before_items_are_counted():
-    found = TABLE.restricted(min_user_ratings=15, min_item_ratings=5)
+    found = restricted(TABLE, min_user_ratings=15, min_item_ratings=5)
     active = np.flatnonzero(np.bincount(USERS) >= 15)
     raters = np.bincount(ITEMS[np.isin(USERS, active)])
-    assert found.item_ids.tolist() == np.flatnonzero(raters >= 5).tolist()
-    assert set(found.user_ids) <= set(active)
+    assert sorted(set(found["item"])) == np.flatnonzero(raters >= 5).tolist()
+    assert set(found["user"]) <= set(active)
 
 
 def test_features_are_the_ratings_of_others_with_gaps_at_their_medians():

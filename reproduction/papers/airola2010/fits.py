@@ -1,4 +1,4 @@
-"""Table 1 and Figures 1 and 2: three ways to regularise, and the error by steps."""
+"""The rows that stand in for the paper's, three ways to regularise, and the error by steps."""
 
 from __future__ import annotations
 
@@ -6,29 +6,77 @@ from typing import Any
 
 import numpy as np
 
-from pairrank import RankRLS
+from pairrank import Pairs, RankRLS
 from pairrank.metrics import pairwise_accuracy
-from reproduction.papers.airola2010.rows import (
-    CONFIGS,
-    N_PAIRS,
-    NOTES,
-    PARSES,
-    REUTERS,
-    SHAPED,
-    WHOLE,
-    problem_of,
-    with_pairs,
+from reproduction.data import load
+from reproduction.data.made import make_documents, make_parses
+from reproduction.protocols import Problem, Rows, cut, seconds_of, without_warnings
+from reproduction.study import ANY, Cell, Curve, Place, Printed, Quantity, Table, printed_of
+
+N_PAIRS = 1_000_000
+PARSES, REUTERS = "parse ranking (generated)", "Reuters (21578)"
+SHAPED, WHOLE = "Reuters (generated, a 20th)", "Reuters (generated, whole)"
+OF_PAIRS = {row: f"{row}, 10^6 pairs" for row in (REUTERS, SHAPED, WHOLE)}
+CONFIGS: dict[str, dict[str, Any]] = {
+    PARSES: {"data": "parses", "size": 600},
+    REUTERS: {"data": "reuters21578", "size": 0},
+    SHAPED: {"data": "documents", "size": 39_063},
+    WHOLE: {"data": "documents", "size": 781_265},
+}
+STANDS_IN = (
+    "RCV1 cannot be had: Reuters-21578, with the stories on earnings before all others, stands in "
+    "for it, so that errors cannot be compared."
 )
-from reproduction.protocols import Problem, Rows, seconds_of, without_warnings
-from reproduction.study import Cell, Curve, Place, Printed, Quantity, Table
+GENERATED = "Generated rows of the paper's shape, so that errors cannot be compared."
+NOTES = {(ANY, ANY): GENERATED, (REUTERS, ANY): STANDS_IN, (OF_PAIRS[REUTERS], ANY): STANDS_IN}
+
+
+def problem_of(data: str, size: int, seed: int = 0) -> Problem:
+    """Return the parts of a data set; `size` counts training rows, or sentences of parses."""
+    if data == "parses":
+        parses = make_parses(size, random_state=seed)
+        qid = np.asarray(parses.qid)
+        ends = np.searchsorted(qid, np.array([0.0, 0.61, 0.81, 1.0]) * (qid[-1] + 1))
+        return cut(Rows(parses.X, parses.y, qid), np.diff(ends))
+    if data == "documents":
+        n_valid, n_test = min(8_149, size), min(23_149, size)
+        made = make_documents(size + n_valid + n_test, 47_152, random_state=seed)
+        return cut(Rows(made.X, made.y), (size, n_valid, n_test))
+    train, test = (load(data, subset=subset) for subset in ("train", "test"))
+    order = np.random.default_rng(seed).permutation(train.y.size)
+    rows = Rows(train.X, train.y).part(order)
+    n_train = int(0.9 * train.y.size)
+    learn, valid = rows.part(slice(n_train)), rows.part(slice(n_train, None))
+    return Problem(learn, valid, Rows(test.X, test.y))
+
+
+def with_pairs(problem: Problem, n_pairs: int, seed: int = 0) -> Problem:
+    """Return the same with random positive-negative pairs of the training rows as the target."""
+    rng = np.random.default_rng(seed)
+    y = problem.train.y
+    upper, lower = (np.flatnonzero(y == label) for label in np.unique(y)[::-1])
+    pairs = Pairs(rng.choice(upper, n_pairs), rng.choice(lower, n_pairs), n_rows=y.size)
+    return problem._replace(train=problem.train._replace(y=pairs))
+
+
+def count_rows(*, data: str, size: int, seed: int = 0) -> dict[str, Any]:
+    """Return the sizes of the parts, the features, and the share of entries that are not 0."""
+    parts = problem_of(data, size, seed)
+    X = parts.train.X
+    return {
+        "train": X.shape[0],
+        "valid": parts.valid.X.shape[0],
+        "test": parts.test.X.shape[0],
+        "features": X.shape[1],
+        "density": 100.0 * X.nnz / (X.shape[0] * X.shape[1]),
+    }
+
 
 GRID = tuple(2.0**power for power in range(-10, 11))
 METHODS = {"1 Tikhonov": "tikhonov", "2 iteration": "iteration", "3 hybrid": "hybrid"}
 MAX_STEPS = 500
 TOL = 1e-5
 NO_PENALTY = 1e-300
-PAIRS = {REUTERS: f"{REUTERS}, 10^6 pairs", SHAPED: f"{SHAPED}, 10^6 pairs",
-         WHOLE: f"{WHOLE}, 10^6 pairs"}  # fmt: skip
 
 
 def regularise(
@@ -61,22 +109,20 @@ def regularise(
 
 
 def curve_of(
-    *, data: str, size: int, alpha: float, n_pairs: int = 0, steps: int = MAX_STEPS, seed: int = 0
+    *, data: str, size: int, alpha: float, steps: int = MAX_STEPS, seed: int = 0
 ) -> dict[str, Any]:
     """Return the validation error after each step, and the steps until the stop."""
     problem = problem_of(data, size, seed)
-    if n_pairs:
-        problem = with_pairs(problem, n_pairs, seed)
     method = "hybrid" if alpha else "iteration"
     with without_warnings():
         ranker = _fit(problem, method, alpha, steps, patience=steps)
     error = 1.0 - np.asarray(ranker.validation_scores_)
     return {
         "error": error,
-        "best": float(error.min()),
-        "last": float(error[-1]),
-        "best step": int(error.argmin()),
-        "steps": int(ranker.n_iter_),
+        "best": error.min(),
+        "last": error[-1],
+        "best step": error.argmin(),
+        "steps": ranker.n_iter_,
     }
 
 
@@ -89,7 +135,7 @@ def _fit(
     )
     valid: dict[str, Any] = {}
     if method != "tikhonov":
-        valid = dict(zip(("X_val", "y_val", "qid_val"), problem.valid, strict=True))
+        valid = dict(zip(("X_val", "y_val", "qid_val"), problem.valid[:3], strict=True))
     return ranker.fit(problem.train.X, problem.train.y, qid=problem.train.qid, **valid)
 
 
@@ -107,51 +153,65 @@ def _error(ranker: RankRLS, rows: Rows) -> float:
     return 1.0 - float(pairwise_accuracy(rows.y, scores, qid=rows.qid, average="queries"))
 
 
-_PRINTED = {
-    PARSES: ((0.2185, 11, 1743), (0.2180, 6, 9), (0.2185, 7, 137)),
-    REUTERS: ((0.01472, 352, 17186), (0.01531, 65, 97), (0.01473, 155, 2120)),
-    PAIRS[REUTERS]: ((0.01530, 226, 15295), (0.01621, 52, 78), (0.01530, 94, 1695)),
-}
-_AS = {SHAPED: REUTERS, WHOLE: REUTERS, PAIRS[SHAPED]: PAIRS[REUTERS], PAIRS[WHOLE]: PAIRS[REUTERS]}
-ROWS = (PARSES, REUTERS, PAIRS[REUTERS], SHAPED, PAIRS[SHAPED], WHOLE, PAIRS[WHOLE])
+_SIZES_OF_PARSES = (7_539, 2_497, 2_354, 195_100, 0.27)
+_SIZES_OF_REUTERS = (781_265, 8_149, 23_149, 47_152, 0.16)
+_VALUES = ("train", "valid", "test", "features", "density")
+_COUNTED = printed_of(
+    _VALUES,
+    {row: _SIZES_OF_PARSES if row == PARSES else _SIZES_OF_REUTERS for row in CONFIGS},
+)
+_TITLES = ("training rows", "validation rows", "test rows", "features", "entries that are not 0, %")
+
+SETS = Table(
+    name="1-sets",
+    title="the data sets",
+    cells=tuple(
+        Cell(row, "", count_rows, config, full=row == WHOLE, memory=8.0)
+        for row, config in CONFIGS.items()
+    ),
+    quantities=tuple(
+        Quantity(
+            value,
+            title,
+            {(row, ""): _COUNTED[row, value] for row in CONFIGS},
+            ".2f" if value == "density" else ",.0f",
+            not_compared=NOTES,
+        )
+        for value, title in zip(_VALUES, _TITLES, strict=True)
+    ),
+    row_title="data",
+)
+
+
+_OF_REUTERS = ((0.01472, 352, 17186), (0.01531, 65, 97), (0.01473, 155, 2120))
+_OF_PAIRS = ((0.01530, 226, 15295), (0.01621, 52, 78), (0.01530, 94, 1695))
+_PRINTED = {PARSES: ((0.2185, 11, 1743), (0.2180, 6, 9), (0.2185, 7, 137))}
+for _row, _pairs in OF_PAIRS.items():
+    _PRINTED |= {_row: _OF_REUTERS, _pairs: _OF_PAIRS}
 
 
 def _printed(part: int) -> dict[Place, Printed]:
-    return {
-        (row, method): Printed(_PRINTED[_AS.get(row, row)][place][part])
-        for row in ROWS
-        for place, method in enumerate(METHODS)
-    }
-
-
-def _source(row: str) -> str:
-    return row.removesuffix(", 10^6 pairs")
+    figures = {row: [each[part] for each in line] for row, line in _PRINTED.items()}
+    return printed_of(tuple(METHODS), figures)
 
 
 def _cell(row: str, method: str) -> Cell:
-    n_pairs = N_PAIRS if row != _source(row) else 0
-    full = _source(row) == WHOLE
+    source = row.removesuffix(", 10^6 pairs")
+    n_pairs = 0 if row == source else N_PAIRS
+    config = {**CONFIGS[source], "method": METHODS[method], "n_pairs": n_pairs}
     return Cell(
-        row,
-        method,
-        regularise,
-        {**CONFIGS[_source(row)], "method": METHODS[method], "n_pairs": n_pairs},
-        timed=True,
-        full=full,
-        seconds=240.0,
-        memory=6.0,
+        row, method, regularise, config, timed=True, full=source == WHOLE, seconds=240.0, memory=6.0
     )
 
 
-_NOTES = {(row, "*"): NOTES[_source(row), "*"] for row in ROWS}
 TABLE = Table(
     name="1",
     title="test error, training and parameter selection",
-    cells=tuple(_cell(row, method) for row in ROWS for method in METHODS),
+    cells=tuple(_cell(row, method) for row in _PRINTED for method in METHODS),
     quantities=(
-        Quantity("error", "test error", _printed(0), ".5f", 0.01, not_compared=_NOTES),
-        Quantity("training", "seconds of training", _printed(1), ".3g", not_compared=_NOTES),
-        Quantity("selection", "seconds of selection", _printed(2), ".3g", not_compared=_NOTES),
+        Quantity("error", "test error", _printed(0), ".5f", 0.01, not_compared=NOTES),
+        Quantity("training", "seconds of training", _printed(1), ".3g", not_compared=NOTES),
+        Quantity("selection", "seconds of selection", _printed(2), ".3g", not_compared=NOTES),
         Quantity("lambda", "chosen lambda", form=".3g"),
         Quantity("steps", "steps of the chosen fit", form=".0f"),
     ),
@@ -165,7 +225,6 @@ ALPHAS = (0.0, 2.0**-10, 2.0**-5, 1.0, 2.0**5, 2.0**10)
 
 
 def _curves(name: str, title: str, rows: tuple[str, ...]) -> Table:
-    notes = {(row, "*"): NOTES[row, "*"] for row in rows}
     return Table(
         name=name,
         title=title,
@@ -175,8 +234,8 @@ def _curves(name: str, title: str, rows: tuple[str, ...]) -> Table:
             for alpha in ALPHAS
         ),
         quantities=(
-            Quantity("best", "least validation error", form=".4f", not_compared=notes),
-            Quantity("last", "validation error at the stop", form=".4f", not_compared=notes),
+            Quantity("best", "least validation error", form=".4f", not_compared=NOTES),
+            Quantity("last", "validation error at the stop", form=".4f", not_compared=NOTES),
             Quantity("best step", "step of the least error", form=".0f"),
             Quantity("steps", "steps until the stop", form=".0f"),
         ),

@@ -1,12 +1,6 @@
 """Beyond the papers: pointwise fits, conditions, probabilities, votes, times."""
 
-from reproduction.papers.beyond import (
-    all_pairs,
-    comparisons,
-    conditions,
-    probabilities,
-    survival,
-)
+from reproduction.papers.beyond import all_pairs, comparisons, conditions, probabilities, survival
 from reproduction.study import Study
 
 STUDY = Study(
@@ -20,11 +14,5 @@ STUDY = Study(
         comparisons.TABLE,
         survival.TABLE,
     ),
-    claims=(
-        *all_pairs.CLAIMS,
-        *conditions.CLAIMS,
-        *probabilities.CLAIMS,
-        *comparisons.CLAIMS,
-        *survival.CLAIMS,
-    ),
+    claims=(*all_pairs.CLAIMS, *conditions.CLAIMS, *comparisons.CLAIMS, *survival.CLAIMS),
 )

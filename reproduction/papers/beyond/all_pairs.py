@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from pairrank import compare
 from pairrank.datasets import make_queries
 from reproduction.data import load
 from reproduction.data.made import discretize, make_utility
-from reproduction.study import Cell, Claim, NotRun, Quantity, Study, Table, Verdict
+from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict, ends
 
 PAIRS = ("ranksvm", "rankncg")
 POINTS = {False: ("ridge",), True: ("ridge", "logistic_regression")}
@@ -86,29 +85,24 @@ def judge(*, dataset: str, n_queries: int = 200, cv: int = 5, seed: int = 0) -> 
     )
     means = dict(zip(found.models, found.summary[given.metric].tolist(), strict=True))
     best, rival = (max(names, key=means.__getitem__) for names in (PAIRS, points))
-    difference = found.between(given.metric, best, rival)
-    if difference is None:
-        raise NotRun(f"{best} beside {rival}")
-    shown = f"{difference.low:+.4f} to {difference.high:+.4f}"
+    difference: Any = found.between(given.metric, best, rival)
     return {name: means[name] for name in PAIRS} | {
         "rival": means[rival],
         "name": rival.replace("_", " "),
         "difference": difference.difference,
-        "interval": shown,
+        "interval": f"{difference.low:+.4f} to {difference.high:+.4f}",
         "low": difference.low,
         "high": difference.high,
     }
 
 
-def _cells() -> Iterator[Cell]:
-    for row, dataset in (REGRESSION | JUDGED | BINARY | {JUDGES: JUDGES, NOISE: NOISE}).items():
-        yield Cell(row, "", judge, {"dataset": dataset}, seconds=600.0)
-
-
+SETS = REGRESSION | JUDGED | BINARY | {JUDGES: JUDGES, NOISE: NOISE}
 TABLE = Table(
     name="pairs",
     title="all pairs beside pointwise fits, linear models",
-    cells=tuple(_cells()),
+    cells=tuple(
+        Cell(row, "", judge, {"dataset": dataset}, seconds=600.0) for row, dataset in SETS.items()
+    ),
     quantities=(
         Quantity("ranksvm", "RankSVM", form=".4f"),
         Quantity("rankncg", "RankNCG", form=".4f"),
@@ -139,10 +133,9 @@ def _pairs_win(study: Study) -> Verdict:
     parts = []
     for word in ("yes", "alike", "no"):
         rows = [row for row, each in found.items() if each == word]
-        gains = [study.mean("pairs", row, "", "difference") for row in rows]
         if rows:
-            shown = f" ({min(gains):+.3f} to {max(gains):+.3f}: {', '.join(rows)})"
-            parts.append(f"{word} on {len(rows)}{shown}")
+            gains = [study.mean("pairs", row, "", "difference") for row in rows]
+            parts.append(f"{word} on {len(rows)} ({ends(gains, '+.3f')}: {', '.join(rows)})")
     return Verdict(list(found.values()).count("yes") * 2 > len(found), "; ".join(parts))
 
 

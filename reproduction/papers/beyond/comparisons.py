@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import sem
 
 from pairrank import Pairs, RankNCG
 from reproduction.data import load
-from reproduction.protocols import fit_quietly
+from reproduction.protocols import fit_quietly, parts_of
 from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 GENERATED = "generated"
@@ -32,11 +32,6 @@ class Votes(NamedTuple):
         """Return some of the comparisons."""
         i, j, magnitude, voter = (each[which] for each in self[:-1])
         return Votes(i, j, magnitude, voter, self.n_items)
-
-    def pairs(self, *, voters: bool) -> Pairs:
-        """Return what a ranker learns from, in groups by voter if asked for."""
-        groups = self.voter if voters else None
-        return Pairs(self.i, self.j, magnitude=self.magnitude, groups=groups, n_rows=self.n_items)
 
 
 def votes_of(dataset: str, seed: int) -> Votes:
@@ -60,7 +55,7 @@ def _generated(seed: int, n_votes: int = 4_000, n_items: int = 30) -> Votes:
     return Votes(np.where(wins, i, j), np.where(wins, j, i), np.ones(n_votes), voter, n_items)
 
 
-def judge(*, dataset: str, covariance: str, alpha: float = 1.0, seed: int = 0) -> dict[str, Any]:
+def judge(*, dataset: str, covariance: str, seed: int = 0) -> dict[str, Any]:
     """Return how well scores predict held-out votes, and how often intervals of halves agree.
 
     `agree` is the share of items whose scores from the halves of the voters differ by no more than
@@ -69,19 +64,22 @@ def judge(*, dataset: str, covariance: str, alpha: float = 1.0, seed: int = 0) -
     """
     votes = votes_of(dataset, seed)
     accuracy, losses, wins = [], [], []
-    for train, test in _folds(votes, seed):
-        score, _ = _scores(votes.part(train), alpha, None)
+    fold = parts_of(votes.voter, N_FOLDS, seed)
+    for each in range(N_FOLDS):
+        train, test = fold != each, fold == each
+        score, _ = _scores(votes.part(train), None)
         won, lost = votes.i[test], votes.j[test]
         decided = votes.magnitude[test] > 0.0
         share = _win_share(votes.part(train))
         accuracy.append(_order(score, won[decided], lost[decided]))
         wins.append(_order(share, won[decided], lost[decided]))
         losses.append(float(np.logaddexp(0.0, score[lost] - score[won])[decided].mean()))
-    halves = _halves(votes, seed)
-    (one, error), (two, other) = (_scores(each, alpha, covariance) for each in halves)
+    half = parts_of(votes.voter, 2, seed)
+    halves = votes.part(half == 0), votes.part(half == 1)
+    (one, error), (two, other) = (_scores(each, covariance) for each in halves)
     known = np.isfinite(error + other) & np.all([_counts(each) > 0 for each in halves], axis=0)
     inside = np.abs(one - two)[known] <= Z * np.hypot(error, other)[known]
-    _, whole = _scores(votes, alpha, covariance)
+    _, whole = _scores(votes, covariance)
     return {
         "accuracy": accuracy,
         "by wins": wins,
@@ -91,26 +89,13 @@ def judge(*, dataset: str, covariance: str, alpha: float = 1.0, seed: int = 0) -
     }
 
 
-def _folds(votes: Votes, seed: int) -> Iterator[tuple[Any, Any]]:
-    """Yield masks of training and test comparisons: five folds of whole voters."""
-    _, voter = np.unique(votes.voter, return_inverse=True)
-    fold = (np.random.default_rng(seed).permutation(voter.max() + 1) % N_FOLDS)[voter]
-    for each in range(N_FOLDS):
-        yield fold != each, fold == each
-
-
-def _halves(votes: Votes, seed: int) -> tuple[Votes, Votes]:
-    """Return the comparisons of a random half of the voters, and the others."""
-    _, voter = np.unique(votes.voter, return_inverse=True)
-    first = (np.random.default_rng(seed).permutation(voter.max() + 1) % 2 == 0)[voter]
-    return votes.part(first), votes.part(~first)
-
-
-def _scores(votes: Votes, alpha: float, covariance: str | None) -> tuple[Any, Any]:
+def _scores(votes: Votes, covariance: str | None) -> tuple[Any, Any]:
     """Return scores and their standard errors."""
-    ranker = RankNCG(alpha, tol=1e-6).set_params(covariance=covariance)
+    ranker = RankNCG(1.0, tol=1e-6).set_params(covariance=covariance)
     X = sparse.eye_array(votes.n_items, format="csr")
-    fit_quietly(ranker, X, votes.pairs(voters=covariance == "clusters"))
+    groups = votes.voter if covariance == "clusters" else None
+    pairs = Pairs(votes.i, votes.j, magnitude=votes.magnitude, groups=groups, n_rows=votes.n_items)
+    fit_quietly(ranker, X, pairs)
     errors = ranker.standard_errors_ if covariance else np.full(votes.n_items, np.nan)
     return ranker.coef_, errors
 
@@ -130,8 +115,7 @@ def _win_share(votes: Votes) -> Any:
 
 def _order(score: Any, won: Any, lost: Any) -> float:
     """Return the share of votes in the right order; equal scores count half."""
-    d = score[won] - score[lost]
-    return float(((d > 0.0) + 0.5 * (d == 0.0)).mean())
+    return float(np.heaviside(score[won] - score[lost], 0.5).mean())
 
 
 SETS = {
@@ -143,19 +127,21 @@ INDEPENDENT, VOTERS = "votes as independent", "voters as groups"
 WAYS = {INDEPENDENT: "laplace", VOTERS: "clusters"}
 
 
-def _cells() -> Iterator[Cell]:
-    for row, dataset in SETS.items():
-        for column, covariance in WAYS.items():
-            large = dataset == "gifgif"
-            if not (large and column == VOTERS):
-                config = {"dataset": dataset, "covariance": covariance}
-                yield Cell(row, column, judge, config, seconds=900.0 if large else 120.0)
-
-
 TABLE = Table(
     name="comparisons",
     title="comparisons of named items: `RankNCG` from `Pairs`, with intervals",
-    cells=tuple(_cells()),
+    cells=tuple(
+        Cell(
+            row,
+            column,
+            judge,
+            {"dataset": dataset, "covariance": covariance},
+            seconds=900.0 if dataset == "gifgif" else 120.0,
+        )
+        for row, dataset in SETS.items()
+        for column, covariance in WAYS.items()
+        if (dataset, column) != ("gifgif", VOTERS)
+    ),
     quantities=(
         Quantity("accuracy", "held-out votes in the right order"),
         Quantity("by wins", "the same by the share of votes won"),
@@ -188,7 +174,7 @@ def _beat_shares(study: Study) -> Verdict:
             np.array(study.values("comparisons", cell.row, cell.column, value))
             for value in ("accuracy", "by wins")
         )
-        gain, error = (ours - shares).mean(), (ours - shares).std(ddof=1) / ours.size**0.5
+        gain, error = (ours - shares).mean(), sem(ours - shares)
         holds &= bool(gain >= -2.0 * error)
         parts.append(f"{cell.row} {gain:+.4f} ± {error:.4f}")
     return Verdict(holds, "; ".join(dict.fromkeys(parts)))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import sem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pairrank import RankBoost, RankNCG, RankSVM
 from pairrank.metrics import pairwise_accuracy
 from reproduction.data.made import discretize, make_utility
-from reproduction.protocols import Method
+from reproduction.protocols import Method, Rows, quarter
 from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
 
 N_TEST, N_REPEATS = 2000, 10
@@ -69,18 +69,6 @@ CONDITIONS = {
 }
 
 
-class Rows(NamedTuple):
-    """Features, labels, and the utilities without noise."""
-
-    X: Any
-    y: Any
-    utility: Any
-
-    def part(self, which: Any) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[which], self.y[which], self.utility[which])
-
-
 def rows_of(condition: Condition, n_rows: int, seed: int) -> Rows:
     """Return rows of one query; labels are of the utility plus noise of its own deviation."""
     rng = np.random.default_rng([seed, n_rows])
@@ -103,16 +91,11 @@ def rows_of(condition: Condition, n_rows: int, seed: int) -> Rows:
     y[wrong] = rng.permutation(y)[wrong]
     if condition.n_levels is not None:
         y = discretize(y, condition.n_levels).astype(np.float64)
-    return Rows(made.X, y, utility)
+    return Rows(made.X, y, None, utility)
 
 
 def judge(
-    *,
-    condition: str,
-    method: str,
-    n_rows: int | None = None,
-    n_repeats: int = N_REPEATS,
-    seed: int = 0,
+    *, condition: str, method: str, n_rows: int = 0, n_repeats: int = N_REPEATS, seed: int = 0
 ) -> dict[str, list[float]]:
     """Return the share of pairs of fresh rows in the order of their utilities, by draw.
 
@@ -124,38 +107,26 @@ def judge(
     for repeat in range(n_repeats):
         rows = rows_of(made, n_train + N_TEST, seed + repeat)
         train, test = rows.part(slice(n_train)), rows.part(slice(n_train, None))
-        model = _chosen(METHODS[method], train).fit(train.X, train.y)
-        found.append(pairwise_accuracy(test.utility, scores_of(model, test.X)))
+        strength = METHODS[method].chosen(*quarter(train), _accuracy)
+        model = METHODS[method].make(strength).fit(train.X, train.y)
+        found.append(_accuracy(model, test._replace(y=test.utility)))
     return {"accuracy": found}
 
 
-def _chosen(method: Method, rows: Rows) -> Any:
-    """Return the model whose strength ranks a held-out quarter of the rows best."""
-    held = np.arange(rows.y.size) % 4 == 0
-    inner, judged = rows.part(~held), rows.part(held)
-
-    def accuracy(strength: float) -> float:
-        model = method.make(strength).fit(inner.X, inner.y)
-        return float(pairwise_accuracy(judged.y, scores_of(model, judged.X)))
-
-    return method.make(max(method.grid, key=accuracy))
-
-
-def scores_of(model: Any, X: Any) -> Any:
-    """Return scores: of a classifier the distance to its boundary, which no label rounds."""
-    return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
-
-
-def _cells() -> Iterator[Cell]:
-    for row, made in CONDITIONS.items():
-        for method in made.methods:
-            yield Cell(row, method, judge, {"condition": row, "method": method})
+def _accuracy(model: Any, rows: Rows) -> float:
+    """Judge a classifier by the distance to its boundary, which no label rounds."""
+    scores = model.decision_function if hasattr(model, "classes_") else model.predict
+    return float(pairwise_accuracy(rows.y, scores(rows.X)))
 
 
 TABLE = Table(
     name="conditions",
     title="one query of generated rows under many conditions",
-    cells=tuple(_cells()),
+    cells=tuple(
+        Cell(row, method, judge, {"condition": row, "method": method})
+        for row, made in CONDITIONS.items()
+        for method in made.methods
+    ),
     quantities=(Quantity("accuracy", "pairs in the order of the utility without noise"),),
     note=f"Generated: {N_REPEATS} draws of 1,000 training rows with 20 features, or as the row "
     "says; noise has the deviation of the utility, which is linear. Wrong labels are those of "
@@ -173,8 +144,7 @@ def gain(study: Study, row: str, first: str, second: str) -> tuple[float, float]
     ours, theirs = (
         np.array(study.values(TABLE.name, row, each, "accuracy")) for each in (first, second)
     )
-    change = ours - theirs
-    return float(change.mean()), float(change.std(ddof=1) / change.size**0.5)
+    return float((ours - theirs).mean()), float(sem(ours - theirs))
 
 
 def _order_is_enough(study: Study) -> Verdict:

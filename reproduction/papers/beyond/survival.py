@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,9 +11,9 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from pairrank import RankNCG, RankSVM, survival_target
-from pairrank.exceptions import MissingLibraryError
 from pairrank.survival import concordance_index
-from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict
+from reproduction.protocols import parts_of
+from reproduction.study import Cell, Claim, Quantity, Study, Table, Verdict, ends
 
 GENERATED = "generated"
 N_FOLDS = 5
@@ -50,7 +50,8 @@ def _by_times(train: Patients, X: Any) -> Any:
 
 
 def _by_cox(train: Patients, X: Any) -> Any:
-    linear_model, util = _sksurv("linear_model"), _sksurv("util")
+    from sksurv import linear_model, util
+
     target = util.Surv.from_arrays(train.event, train.time)
     return linear_model.CoxPHSurvivalAnalysis(alpha=1.0).fit(train.X, target).predict(X)
 
@@ -67,7 +68,7 @@ MODELS: dict[str, Callable[[Patients, Any], Any]] = {
 def judge(*, dataset: str, model: str, n_rows: int = 1000, seed: int = 0) -> dict[str, list[float]]:
     """Return Harrell's concordance index on each of five folds."""
     patients = patients_of(dataset, n_rows, seed)
-    fold = np.random.default_rng(seed).permutation(patients.time.size) % N_FOLDS
+    fold = parts_of(np.arange(patients.time.size), N_FOLDS, seed)
     found = []
     for each in range(N_FOLDS):
         train, test = patients.part(fold != each), patients.part(fold == each)
@@ -88,7 +89,8 @@ def patients_of(dataset: str, n_rows: int, seed: int) -> Patients:
 
 
 def _read(dataset: str) -> Patients:
-    column, datasets = _sksurv("column"), _sksurv("datasets")
+    from sksurv import column, datasets
+
     frame, y = getattr(datasets, dataset)()
     frame = frame.drop(columns=["chapter"], errors="ignore")  # FLChain: the cause of death
     X = column.encode_categorical(frame).to_numpy(dtype=np.float64)
@@ -97,25 +99,14 @@ def _read(dataset: str) -> Patients:
     return Patients(X, event, time.astype(np.float64))
 
 
-def _sksurv(module: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(f"sksurv.{module}")
-    except ImportError:
-        raise MissingLibraryError("scikit-survival is not installed") from None
-
-
-def _cells() -> Iterator[Cell]:
-    for row, dataset in SETS.items():
-        for model in MODELS:
-            yield Cell(row, model, judge, {"dataset": dataset, "model": model})
-
-
 TABLE = Table(
     name="survival",
     title="censored times: Harrell's concordance index",
-    cells=tuple(_cells()),
+    cells=tuple(
+        Cell(row, model, judge, {"dataset": dataset, "model": model})
+        for row, dataset in SETS.items()
+        for model in MODELS
+    ),
     quantities=(Quantity("concordance", "concordance index"),),
     note="Five folds; every model at strength 1. The sets come with scikit-survival.",
     row_title="data",
@@ -123,17 +114,16 @@ TABLE = Table(
 
 
 def _as_good_as_cox(study: Study) -> Verdict:
-    gains = [ours - cox for _, ours, cox in study.pairs("survival", NCG, COX, "concordance")]
-    figure = f"concordance {min(gains):+.3f} to {max(gains):+.3f} on {len(gains)} sets"
+    gains = [*study.gains("survival", NCG, COX, "concordance").values()]
+    figure = f"concordance {ends(gains, '+.3f')} on {len(gains)} sets"
     return Verdict(float(np.mean(gains)) >= -0.01, figure)
 
 
 def _beats_times(study: Study) -> Verdict:
-    found = study.pairs("survival", NCG, TIMES, "concordance")
-    gains = [ours - other for _, ours, other in found]
+    gains = [*study.gains("survival", NCG, TIMES, "concordance").values()]
     wins = sum(gain > 0.0 for gain in gains)
-    figure = f"concordance {min(gains):+.3f} to {max(gains):+.3f}, "
-    return Verdict(wins * 2 > len(gains), f"{figure}better on {wins} of {len(gains)} sets")
+    figure = f"concordance {ends(gains, '+.3f')}, better on {wins} of {len(gains)} sets"
+    return Verdict(wins * 2 > len(gains), figure)
 
 
 CLAIMS = (

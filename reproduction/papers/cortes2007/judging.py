@@ -14,8 +14,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from pairrank import Kernel, MPRank, RankBoost, SVRank
-from reproduction.data import RatingsTable, load_ratings
+from reproduction.data import load
 from reproduction.data.made import make_ratings
+from reproduction.data.ratings import ratings_table, restricted
 from reproduction.users import METRICS, PROTOCOLS, Protocol, evaluate_users, user_metrics
 
 N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
@@ -31,14 +32,8 @@ class Method(NamedTuple):
     grid: Mapping[str, tuple[Any, ...]]
 
 
-MP, SV, BOOST, RIDGE, KERNEL_RIDGE, CONSTANT = (
-    "MPRank",
-    "SVRank",
-    "RankBoost",
-    "ridge",
-    "kernel ridge",
-    "one score for all",
-)
+MP, SV, BOOST = "MPRank", "SVRank", "RankBoost"
+RIDGE, KERNEL_RIDGE, CONSTANT = "ridge", "kernel ridge", "one score for all"
 
 
 def methods(size: float, deviation: float) -> dict[str, Method]:
@@ -82,11 +77,11 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
 
 
 @cache
-def ratings_of(dataset: str) -> RatingsTable:
+def ratings_of(dataset: str) -> Any:
     """Return a table of ratings, or a generated one."""
     if dataset == GENERATED:
-        return RatingsTable.build(*make_ratings(60, 100, density=0.4, random_state=0))
-    return load_ratings(dataset)
+        return ratings_table(*make_ratings(60, 100, density=0.4, random_state=0))
+    return load(dataset)
 
 
 def judge(
@@ -114,37 +109,34 @@ def judge(
         n_users=n_users,
         activity=activity,
     )
-    able = np.flatnonzero((table.counts >= activity[0]) & (table.counts <= activity[1]))
+    counts = table.groupby("user").size()
+    able = counts.index[counts.between(*activity)]
     held = np.random.default_rng([seed, 1]).choice(able, n_held, replace=False)
-    tune = replace(protocol, users=table.user_ids[held].tolist(), n_users=None)
+    tune = replace(protocol, users=held.tolist(), n_users=None)
     estimator, chosen = tuned(method, tune, table, n_references)
-    rest = table.only(~np.isin(table.user, held))
-    found: dict[str, Any] = {metric: [] for metric in METRICS}
-    for repeat in range(n_repeats):
-        evaluation = evaluate_users(protocol.draw(rest, 100 + repeat), estimator)
-        for metric in METRICS:
-            found[metric].append(evaluation[metric])
-    return found | {"chosen": chosen}
+    rest = table[~table["user"].isin(held)]
+    draws = [
+        evaluate_users(protocol.draw(rest, 100 + repeat), estimator) for repeat in range(n_repeats)
+    ]
+    return {metric: [draw[metric] for draw in draws] for metric in METRICS} | {"chosen": chosen}
 
 
 def books(*, dataset: str, method: str, rule: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
     """Return each reviewer's metrics, all others referring; a quarter of them is held out."""
     table = ratings_of(dataset)
-    left = table.restricted(**rule)
-    able = np.random.default_rng([seed, 1]).permutation(left.user_ids[left.counts >= 4])
+    counts = restricted(table, **rule).groupby("user").size()
+    able = np.random.default_rng([seed, 1]).permutation(counts.index[counts >= 4])
     held, rest = able[: able.size // 4], np.sort(able[able.size // 4 :])
     protocol = replace(PROTOCOLS["leave-one-out"], **rule)
     tune = replace(protocol, users=held.tolist())
-    estimator, chosen = tuned(method, tune, table, left.user_ids.size - 1)
+    estimator, chosen = tuned(method, tune, table, counts.size - 1)
     problems = replace(protocol, users=rest.tolist()).draw(table, 100)
     return user_metrics(problems, estimator) | {"chosen": chosen}
 
 
-def tuned(
-    method: str, protocol: Protocol, table: RatingsTable, n_references: int
-) -> tuple[Any, str]:
+def tuned(method: str, protocol: Protocol, table: Any, n_references: int) -> tuple[Any, str]:
     """Return the estimator of the least cost on the held-out reviewers, and its parameters."""
-    variance = float(table.rating.var())
+    variance = float(table["rating"].var(ddof=0))
     how = methods(n_references * variance, variance**0.5)[method]
     tried = [
         dict(zip(how.grid, values, strict=True)) for values in itertools.product(*how.grid.values())

@@ -14,17 +14,17 @@ from reproduction.papers.lee2014.problems import DENSE, LISTS, Name, problem, qu
 from reproduction.protocols import Rows, fit_quietly
 from reproduction.study import Cell, Curve, Quantity, Table
 
-TREE, COUNTING, BUNDLE = "Tree-TRON", "PRSVM+, by counting", "TreeRankSVM, cutting planes"
-EVERY_PAIR = "PRSVM+, every pair"
-OURS, OURS_HINGE = "pairrank, squared hinge", "pairrank, hinge"
 SOLVERS: dict[str, dict[str, Any]] = {
-    TREE: {"solver": "tron", "pair_sum": "selection_tree"},
-    COUNTING: {"solver": "tron", "pair_sum": "level_counting"},
-    EVERY_PAIR: {"solver": "tron", "pair_sum": "direct"},
-    BUNDLE: {"loss": "hinge", "solver": "bundle", "pair_sum": "selection_tree"},
-    OURS: {},
-    OURS_HINGE: {"loss": "hinge"},
-}
+    "Tree-TRON": {"solver": "tron", "pair_sum": "selection_tree"},
+    "PRSVM+, by counting": {"solver": "tron", "pair_sum": "level_counting"},
+    "PRSVM+, every pair": {"solver": "tron", "pair_sum": "direct"},
+    "TreeRankSVM, cutting planes": {
+        "loss": "hinge", "solver": "bundle", "pair_sum": "selection_tree",
+    },
+    "pairrank, squared hinge": {},
+    "pairrank, hinge": {"loss": "hinge"},
+}  # fmt: skip
+TREE, COUNTING, EVERY_PAIR, BUNDLE, OURS, OURS_HINGE = SOLVERS
 SUMS: dict[str, dict[str, Any]] = {
     "selection tree": SOLVERS[TREE],
     "direct count": SOLVERS[COUNTING],
@@ -66,18 +66,16 @@ def descend(
     """
     rows, C = problem(name, part, seed), 2.0**log2_C
     loss = settings.get("loss", "squared_hinge")
-    for warm_up, most in (
-        (rows.train.part(slice(500)), 1.0),
-        (rows.train, 0.0),
-    ):  # what is timed has to be compiled
-        _run(warm_up, C, dict(settings), most)
+    _run(rows.train.part(slice(500)), C, settings, 1.0)  # what is timed has to be compiled
+    _run(rows.train, C, settings, 0.0)
     finest = _run(rows.train, C, {"loss": loss}, longest)[-1]
     gap = 0.0 if np.isnan(finest.gap) else 0.5 * finest.gap
-    steps = _run(rows.train, C, dict(settings), longest)
+    steps = _run(rows.train, C, settings, longest)
     values = np.array([step.value for step in steps])
     optimum = min(finest.value - gap, values.min())
     distance = np.maximum(values / optimum - 1.0, 1e-16)
-    shown = _spread_out(len(steps))
+    dense_at_the_start = np.geomspace(1, len(steps), min(len(steps), MOST_POINTS)).round() - 1
+    shown = np.unique(dense_at_the_start.astype(int))
     test = [quality(name, rows.test, rows.test.X @ steps[at].coef) for at in shown]
     norms = np.array([step.gradient_norm for step in steps])
     stop = int(np.argmax(norms <= STOP * norms[0])) if loss == "squared_hinge" else -1
@@ -93,7 +91,7 @@ def descend(
     return found | {metric: [each[metric] for each in test] for metric in test[0]}
 
 
-def _run(rows: Rows, C: float, settings: dict[str, Any], longest: float) -> list[Any]:
+def _run(rows: Rows, C: float, settings: Mapping[str, Any], longest: float) -> list[Any]:
     """Fit, quietly if it does not converge; return its steps, with seconds since the call."""
     if "tree" in settings:
         return trees.minimise(rows, C, settings["tree"], FINEST["squared_hinge"], longest)
@@ -110,12 +108,6 @@ def _run(rows: Rows, C: float, settings: dict[str, Any], longest: float) -> list
     return steps
 
 
-def _spread_out(n_steps: int) -> list[int]:
-    """Return places of steps, dense at the start, the last one included."""
-    places = np.geomspace(1, n_steps, min(n_steps, MOST_POINTS)).round().astype(int) - 1
-    return [int(at) for at in np.unique(np.append(places, n_steps - 1))]
-
-
 BEST_LOG2_C = {
     "MQ2008": (0, 8),
     "MQ2007 shape": (-10, -10),
@@ -129,22 +121,19 @@ BEST_LOG2_C = {
 FIXED_LOG2_C = {"1e-4": float(np.log2(1e-4)), "1": 0.0, "100": float(np.log2(100.0))}
 
 
-def best_log2_C(row: str, settings: Mapping[str, Any]) -> float:
-    """Return the best log2 C of a set for a solver's loss; those of a part hold for all of it."""
-    part = row if row in BEST_LOG2_C else f"{row}, 1/20"
-    return float(BEST_LOG2_C[part][settings.get("loss") == "hinge"])
-
-
 def _cells(
     sets: Mapping[str, Name],
     methods: Mapping[str, Mapping[str, Any]],
     costs: Mapping[str, float | None],
 ) -> Iterator[Cell]:
-    """Yield cells; a cost of None is the best C of the set."""
+    """Yield cells; a cost of None is the best C of the set, or of its part, for the loss."""
     for row, each in sets.items():
+        best = BEST_LOG2_C.get(row) or BEST_LOG2_C.get(f"{row}, 1/20")
         for label, fixed in costs.items():
             for method, settings in methods.items():
-                log2_C = best_log2_C(row, settings) if fixed is None else fixed
+                log2_C = fixed
+                if best is not None and fixed is None:
+                    log2_C = float(best[settings.get("loss") == "hinge"])
                 config = {**each.settings, "settings": settings, "log2_C": log2_C}
                 if each.full:
                     config["longest"] = 600.0
@@ -152,38 +141,27 @@ def _cells(
                 yield Cell(place, method, descend, config, timed=True, full=each.full)
 
 
-SHOWN_DENSE = {row: DENSE[row] for row in BEST_LOG2_C if row in DENSE}
-BY_LISTS = {row: each for row, each in LISTS.items() if not each.full}
-LARGE_LISTS = {row: each for row, each in LISTS.items() if each.full}
-OF_FIG4 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS | LARGE_LISTS
-OF_FIG7 = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")} | BY_LISTS
-
-_QUANTITIES = (
-    Quantity("near", f"seconds to f/f* - 1 <= {NEAR:g}", form=".3g"),
-    Quantity("final", "test pairwise accuracy at the end", form=".4f"),
-    Quantity("flat", "its change after the default stop", form=".4f"),
-)
-_NOTE = (
-    f"A descent is stopped after {LONGEST:g} s, in sets that are taken whole with `--full` after "
-    "600 s. Seconds include the start of the fit. The optimum is that of a tight fit."
-)
+FEW = {row: DENSE[row] for row in ("MQ2008", "MQ2007 shape")}
+SMALL_LISTS = {row: each for row, each in LISTS.items() if not each.full}
 
 
-CURVES = {
-    "distance": Curve("distance", "f/f* - 1", "seconds", is_log=True),
-    "accuracy": Curve("accuracy", "test accuracy", "seconds"),
-    "ndcg": Curve("ndcg", "test ndcg", "seconds"),
-}
-
-
-def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *values: str) -> Table:
+def _figure(name: str, title: str, cells: Iterator[Cell], note: str, *curves: str) -> Table:
     return Table(
         name=name,
         title=title,
         cells=tuple(cells),
-        quantities=_QUANTITIES,
-        note=f"{note} {_NOTE}",
-        curves=tuple(CURVES[value] for value in values),
+        quantities=(
+            Quantity("near", f"seconds to f/f* - 1 <= {NEAR:g}", form=".3g"),
+            Quantity("final", "test pairwise accuracy at the end", form=".4f"),
+            Quantity("flat", "its change after the default stop", form=".4f"),
+        ),
+        note=f"{note} A descent is stopped after {LONGEST:g} s, in sets that are taken whole with "
+        "`--full` after 600 s. Seconds include the start of the fit. The optimum is that of a "
+        "tight fit.",
+        curves=(
+            Curve("distance", "f/f* - 1", "seconds", is_log=True),
+            *(Curve(metric, f"test {metric}", "seconds") for metric in curves),
+        ),
         row_title="set",
     )
 
@@ -192,33 +170,32 @@ TABLES = (
     _figure(
         "fig4",
         "order-statistic trees and the direct count, C = 1",
-        _cells(OF_FIG4, SUMS, {"": 0.0}),
+        _cells(FEW | LISTS, SUMS, {"": 0.0}),
         "The paper's trees share one TRON. pairrank has the selection tree and the count by "
         "levels; an AA tree with levels as keys is beside a selection tree in another trust region "
         "Newton method (SciPy's trust-ncg), without a preconditioner. MQ2008 is the paper's; other "
         "sets are generated in the shape of its sets.",
-        "distance",
     ),
     _figure(
         "fig5",
         "solvers at the best C, few levels",
-        _cells(SHOWN_DENSE, SOLVERS, {"": None}),
+        _cells({row: DENSE[row] for row in BEST_LOG2_C if row in DENSE}, SOLVERS, {"": None}),
         "PRSVM+ splits k levels into k - 1 problems of two levels; the count by levels, of the "
         "same cost, stands for it. Beside it is the direct count, a loop over every pair.",
-        "distance", "accuracy", "ndcg",
+        "accuracy",
+        "ndcg",
     ),
     _figure(
         "fig6",
         "solvers at the best C, as many levels as rows of a query",
-        _cells(BY_LISTS | LARGE_LISTS, SOLVERS, {"": None}),
+        _cells(LISTS, SOLVERS, {"": None}),
         "Generated in the shape of the paper's sets.",
-        "distance", "accuracy",
+        "accuracy",
     ),
     _figure(
         "fig7",
         "solvers at C = 1e-4, 1 and 100",
-        _cells(OF_FIG7, SOLVERS, FIXED_LOG2_C),
+        _cells(FEW | SMALL_LISTS, SOLVERS, FIXED_LOG2_C),
         "L1 and L2 loss are not the same problem: each has its own optimum.",
-        "distance",
     ),
-)  # fmt: skip
+)

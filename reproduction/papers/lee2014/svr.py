@@ -16,7 +16,7 @@ _LEAST_STEP = 1e-12
 
 
 class RowOrderSVR(RegressorMixin, BaseEstimator):
-    """min_w |w|^2 / 2 + C sum_i |y_i - w' x_i| by Ho and Lin's coordinate descent.
+    """min_w |w|^2 / 2 + C sum_i |y_i - w' x_i| by Ho and Lin's coordinate descent, on dense rows.
 
     Its dual variables a_i in [-C, C], with w = sum_i a_i x_i, are passed in random order, and those
     at a bound are left out for a while. If C is large the passes end at `max_iter`, and the weights
@@ -43,9 +43,7 @@ class RowOrderSVR(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to dense rows."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        y = np.ascontiguousarray(y, dtype=np.float64)
+        """Fit to contiguous rows."""
         state = seeded(self.random_state)
         self.coef_, self.n_iter_ = _descend(X, y, self.C, self.tol, self.max_iter, state)
         if self.n_iter_ == self.max_iter:
@@ -54,7 +52,7 @@ class RowOrderSVR(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return w' x of each row."""
-        return np.asarray(X) @ self.coef_
+        return X @ self.coef_
 
 
 @njit(cache=True)
@@ -91,11 +89,11 @@ def _descend(X: Any, y: Any, C: float, tol: float, max_iter: int, state: Any) ->
     largest, first = np.inf, np.inf
     for n_iter in range(1, max_iter + 1):
         for at in range(n_active):
-            _swap(order, at, at + draw(state) % (n_active - at))
-        n_active, largest_now, total = _pass(X, y, C, order, n_active, largest, w, a, norms)
+            other = at + draw(state) % (n_active - at)
+            order[at], order[other] = order[other], order[at]
+        n_active, largest, total = _pass(X, y, C, order, n_active, largest, w, a, norms)
         if n_iter == 1:
             first = total
-        largest = largest_now
         if total <= tol * first:
             if n_active == n_rows:
                 return w, n_iter
@@ -121,29 +119,19 @@ def _pass(
         outwards = -gradient if a[row] >= C else gradient if a[row] <= -C else 0.0
         if outwards > largest:
             n_active -= 1
-            _swap(order, at, n_active)
+            order[at], order[n_active] = order[n_active], order[at]
             continue
         at += 1
         violation = 0.0 if outwards > 0.0 else abs(gradient)
         largest_now, total = max(largest_now, violation), total + violation
         full = norms[row] > 0.0
         step = -gradient / norms[row] if full else np.copysign(np.inf, -gradient)
-        _step(X[row], C, step, row, w, a)
+        if abs(step) < _LEAST_STEP:
+            continue
+        before = a[row]
+        a[row] = min(max(before + step, -C), C)
+        step = a[row] - before
+        if step != 0.0:
+            for feature in range(w.size):
+                w[feature] += step * X[row, feature]
     return n_active, largest_now, total
-
-
-@njit(cache=True)
-def _step(x: Any, C: float, step: float, row: int, w: Any, a: Any) -> None:
-    if abs(step) < _LEAST_STEP:
-        return
-    before = a[row]
-    a[row] = min(max(before + step, -C), C)
-    step = a[row] - before
-    if step != 0.0:
-        for feature in range(w.size):
-            w[feature] += step * x[feature]
-
-
-@njit(cache=True)
-def _swap(order: Any, one: int, other: int) -> None:
-    order[one], order[other] = order[other], order[one]

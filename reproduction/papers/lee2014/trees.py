@@ -13,6 +13,9 @@ from scipy.optimize import minimize
 AA, SELECTION = "aa", "selection"
 TREES = (AA, SELECTION)
 
+DEPTH, KEY = 2, 3
+"""Columns of an AA tree's nodes, after the left and the right child; node 0 is no node."""
+
 DEEPEST = 128
 """More than the depth of any AA tree in memory, which is at most twice the binary logarithm."""
 
@@ -28,88 +31,69 @@ class Step(NamedTuple):
 
 
 @njit(cache=True)
-def refresh(left: Any, right: Any, sums: Any, node: Any) -> None:
+def refresh(nodes: Any, sums: Any, node: Any) -> None:
     """Set a node's sums over its subtree: its own (columns 0, 1) and its children's (2, 3)."""
     for at in range(2):
-        below = sums[left[node], 2 + at] + sums[right[node], 2 + at]
+        below = sums[nodes[node, 0], 2 + at] + sums[nodes[node, 1], 2 + at]
         sums[node, 2 + at] = sums[node, at] + below
 
 
 @njit(cache=True)
-def balance(left: Any, right: Any, depth: Any, sums: Any, node: Any) -> Any:
-    """Return the root of a subtree after Andersson's skew and split; node 0 is no node."""
-    child = left[node]
-    if child and depth[child] == depth[node]:
-        left[node], right[child] = right[child], node
-        refresh(left, right, sums, node)
-        refresh(left, right, sums, child)
-        node = child
-    child = right[node]
-    if child and depth[right[child]] == depth[node]:
-        right[node], left[child] = left[child], node
-        depth[child] += 1
-        refresh(left, right, sums, node)
-        refresh(left, right, sums, child)
-        node = child
+def balance(nodes: Any, sums: Any, node: Any) -> Any:
+    """Return the root of a subtree after Andersson's skew (to the left) and split."""
+    for side in range(2):
+        child = nodes[node, side]
+        level_with = child if side == 0 else nodes[child, side]
+        if child and nodes[level_with, DEPTH] == nodes[node, DEPTH]:
+            nodes[node, side], nodes[child, 1 - side] = nodes[child, 1 - side], node
+            nodes[child, DEPTH] += side
+            refresh(nodes, sums, node)
+            refresh(nodes, sums, child)
+            node = child
     return node
 
 
 @njit(cache=True, inline="always")
-def insert(
-    left: Any,
-    right: Any,
-    depth: Any,
-    key: Any,
-    sums: Any,
-    path: Any,
-    root: Any,
-    n_nodes: Any,
-    level: Any,
-    x: Any,
-) -> Any:
+def insert(nodes: Any, sums: Any, path: Any, root: Any, n_nodes: Any, level: Any, x: Any) -> Any:
     """Insert a row; return the root and the number of nodes. A level has one node."""
     n_above, node = 0, root
-    while node and key[node] != level:
+    while node and nodes[node, KEY] != level:
         sums[node, 2] += 1.0
         sums[node, 3] += x
         path[n_above] = node
         n_above += 1
-        node = left[node] if level < key[node] else right[node]
+        node = nodes[node, int(level > nodes[node, KEY])]
     if node:
         for at, own in enumerate((1.0, x)):
             sums[node, at] += own
             sums[node, 2 + at] += own
         return root, n_nodes
-    node = n_nodes + 1
-    key[node], depth[node], left[node], right[node] = level, 1, 0, 0
-    sums[node, 0] = sums[node, 2] = 1.0
-    sums[node, 1] = sums[node, 3] = x
-    below, old = node, 0
+    below = n_nodes + 1
+    nodes[below, 0] = nodes[below, 1] = 0
+    nodes[below, DEPTH], nodes[below, KEY] = 1, level
+    sums[below, 0] = sums[below, 2] = 1.0
+    sums[below, 1] = sums[below, 3] = x
     for at in range(n_above - 1, -1, -1):
         above = path[at]
-        if (old and left[above] == old) or (not old and level < key[above]):
-            left[above] = below
-        else:
-            right[above] = below
-        old = above
-        below = balance(left, right, depth, sums, above)
+        nodes[above, int(level > nodes[above, KEY])] = below
+        below = balance(nodes, sums, above)
     return below, n_nodes + 1
 
 
 @njit(cache=True, inline="always")
-def beyond(left: Any, right: Any, key: Any, sums: Any, node: Any, level: Any, larger: Any) -> Any:
+def beyond(nodes: Any, sums: Any, node: Any, level: Any, larger: Any) -> Any:
     """Return count and sum of the rows of larger (else smaller) levels, from the root down."""
     n, total = 0.0, 0.0
     while node:
-        inner, outer = (left, right) if larger else (right, left)
-        if key[node] == level:
-            return n + sums[outer[node], 2], total + sums[outer[node], 3]
-        if (key[node] > level) == larger:
-            n += sums[node, 0] + sums[outer[node], 2]
-            total += sums[node, 1] + sums[outer[node], 3]
-            node = inner[node]
+        outer = nodes[node, int(larger)]
+        if nodes[node, KEY] == level:
+            return n + sums[outer, 2], total + sums[outer, 3]
+        if (nodes[node, KEY] > level) == larger:
+            n += sums[node, 0] + sums[outer, 2]
+            total += sums[node, 1] + sums[outer, 3]
+            node = nodes[node, 1 - int(larger)]
         else:
-            node = outer[node]
+            node = outer
     return n, total
 
 
@@ -158,8 +142,7 @@ def sweep(by_aa: Any, starts: Any, n_levels: Any, scores: Any, level: Any, x: An
     while size < most:
         size *= 2
     leaves = np.zeros((2 * size, 2))
-    left = np.zeros(most + 1, dtype=np.int64)
-    right, depth, key = left.copy(), left.copy(), left.copy()
+    nodes = np.zeros((most + 1, 4), dtype=np.int64)
     sums = np.zeros((most + 1, 4))
     path = np.zeros(DEEPEST, dtype=np.int64)
     for query in range(len(starts) - 1):
@@ -179,14 +162,13 @@ def sweep(by_aa: Any, starts: Any, n_levels: Any, scores: Any, level: Any, x: An
                         break
                     if by_aa:
                         root, n_nodes = insert(
-                            left, right, depth, key, sums, path, root, n_nodes,
-                            level[entering], x[entering],
-                        )  # fmt: skip
+                            nodes, sums, path, root, n_nodes, level[entering], x[entering]
+                        )
                     else:
                         add_to_leaf(leaves, leaf + level[entering], x[entering])
                     entering += step
                 if by_aa:
-                    n, total = beyond(left, right, key, sums, root, level[row], larger)
+                    n, total = beyond(nodes, sums, root, level[row], larger)
                 else:
                     n, total = beyond_leaf(leaves, leaf + level[row], larger)
                 found[side, 0, row], found[side, 1, row] = n, total
@@ -209,13 +191,11 @@ class SquaredHinge:
         self.X, self.C, self.by_aa = X, C, tree == AA
         self.query = np.unique(qid, return_inverse=True)[1]
         self.starts = np.concatenate(([0], np.cumsum(np.bincount(self.query))))
-        order = np.lexsort((y, self.query))
-        same = np.diff(self.query[order]) == 0
-        rises = np.concatenate(([0], np.cumsum((np.diff(y[order]) != 0) & same)))
-        first = rises[self.starts[:-1]]
-        self.n_levels = rises[self.starts[1:] - 1] - first + 1
-        self.level = np.empty(y.size, dtype=np.int64)
-        self.level[order] = rises - np.repeat(first, np.diff(self.starts))
+        labels = np.unique(y, return_inverse=True)[1]
+        n_labels = labels.max() + 1
+        there, level = np.unique(self.query * n_labels + labels, return_inverse=True)
+        first = np.searchsorted(there, n_labels * np.arange(self.starts.size))
+        self.level, self.n_levels = level - first[self.query], np.diff(first)
         self.w: Any = None
 
     def value_and_gradient(self, w: Any) -> tuple[float, Any]:
@@ -282,9 +262,8 @@ def minimise(rows: Any, C: float, tree: str, tol: float, longest: float) -> list
                 "max_trust_radius": 1e10 * norm,
             },
         )
-    return [_step(objective, *each) for each in passed]
-
-
-def _step(objective: SquaredHinge, seconds: float, w: Any) -> Step:
-    value, gradient = objective.value_and_gradient(w)
-    return Step(seconds, value, float(np.linalg.norm(gradient)), w)
+    steps = []
+    for seconds, w in passed:
+        value, gradient = objective.value_and_gradient(w)
+        steps.append(Step(seconds, value, float(np.linalg.norm(gradient)), w))
+    return steps

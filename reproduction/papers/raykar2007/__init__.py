@@ -5,39 +5,27 @@ from __future__ import annotations
 import math
 import statistics
 
-from reproduction.papers.raykar2007 import erfc, movies, ranking, sets
-from reproduction.papers.raykar2007.sets import EXTRA, SOURCES
+from reproduction.papers.raykar2007 import erfc, methods, movies, ranking, sets
+from reproduction.papers.raykar2007.sets import SOURCES
 from reproduction.study import Claim, NotRun, Study, Verdict
 
-DIRECT, FAST, BOXES = "RankNCG direct", "RankNCG fast", "RankNCG boxes (ours)"
-LISTED = "RankSVM linear, listed pairs"
-OTHERS = (DIRECT, "RankNet linear", "RankNet two layer", LISTED, "RankBoost")
+OTHERS = (methods.DIRECT, methods.NET, methods.TWO_LAYER, methods.LISTED, methods.BOOST)
 CLOSE = 0.01
 LARGE = {source.name for source in SOURCES if source.n_rows >= 1000}
 LAST = SOURCES[-1].name
 
 
-def series_is_short(study: Study) -> Verdict:
-    """12 terms of the series have an error below 1e-6 on [-4, 4]."""
-    error = study.mean("fig1d", "12", "", "error")
-    return Verdict(error < 1e-6, f"{error:.1e} at p = 12")
-
-
 def sum_is_linear(study: Study) -> Verdict:
     """The time of the fast sum grows with an exponent below 1.5, of the direct one above."""
     fast, direct = (
-        math.log(
-            study.mean("fig2", "N = 51,200", each, "seconds")
-            / study.mean("fig2", "N = 3,200", each, "seconds"),
-            16,
+        math.log(large / small, 16)
+        for small, large in (
+            [study.mean("fig2", row, each, "seconds") for row in ("N = 3,200", "N = 51,200")]
+            for each in ("Beaulieu, as in the paper", "direct")
         )
-        for each in ("Beaulieu, as in the paper", "direct")
     )
-    return Verdict(
-        fast < 1.5 < direct,
-        f"from 3,200 to 51,200 points, exponent {fast:.2f} of the fast sum, {direct:.2f} of the "
-        "direct one",
-    )
+    figure = f"from 3,200 to 51,200 points, exponent {fast:.2f} of the fast sum, "
+    return Verdict(fast < 1.5 < direct, f"{figure}{direct:.2f} of the direct one")
 
 
 def error_is_permitted(study: Study) -> Verdict:
@@ -52,19 +40,20 @@ def error_is_permitted(study: Study) -> Verdict:
 
 def fast_is_as_good(study: Study) -> Verdict:
     """Fast and direct RankNCG have the same WMW."""
-    pairs = study.pairs("4", DIRECT, FAST, "wmw")
-    row, direct, fast = max(pairs, key=lambda pair: abs(pair[1] - pair[2]))
-    largest = abs(direct - fast)
-    return Verdict(
-        largest <= CLOSE, f"largest difference {largest:.4f} ({row}) in {len(pairs)} sets"
-    )
+    gaps = {
+        row: abs(gain)
+        for row, gain in study.gains("4", methods.DIRECT, methods.FAST, "wmw").items()
+    }
+    row = max(gaps, key=gaps.__getitem__)
+    figure = f"largest difference {gaps[row]:.4f} ({row}) in {len(gaps)} sets"
+    return Verdict(gaps[row] <= CLOSE, figure)
 
 
 def fast_is_faster(study: Study) -> Verdict:
     """Orders faster than direct on large sets: at least ten times, by the faster of two sums."""
     factors: dict[str, list[float]] = {}
-    for method in (FAST, BOXES):
-        for row, direct, fast in study.pairs("3", DIRECT, method, "seconds"):
+    for method in (methods.FAST, methods.BOXES):
+        for row, direct, fast in study.pairs("3", methods.DIRECT, method, "seconds"):
             if row in LARGE:
                 factors.setdefault(row, []).append(direct / fast)
     if not factors:
@@ -78,50 +67,34 @@ def fast_is_faster(study: Study) -> Verdict:
 
 def methods_are_similar(study: Study) -> Verdict:
     """All linear methods and RankBoost have WMW within .05 of one another, in the median set."""
-    ranges = []
-    for source in (*SOURCES, EXTRA):
-        found = [
-            study.mean("4", source.name, method, "wmw")
-            for method in (DIRECT, FAST, LISTED, "RankNet linear", "RankBoost")
-            if study.status("4", source.name, method) == "done"
-        ]
-        if len(found) > 2:
-            ranges.append(max(found) - min(found))
+    linear = (methods.DIRECT, methods.FAST, methods.LISTED, methods.NET, methods.BOOST)
+    lines = [study.line("4", row, "wmw", linear).values() for row in study.table("4").rows]
+    ranges = [max(found) - min(found) for found in lines if len(found) > 2]
     if not ranges:
         raise NotRun("three methods")
     middle = statistics.median(ranges)
-    return Verdict(
-        middle <= 0.05, f"range {middle:.3f} in the median set, at most {max(ranges):.3f}"
-    )
+    figure = f"range {middle:.3f} in the median set, at most {max(ranges):.3f}"
+    return Verdict(middle <= 0.05, figure)
 
 
 def boosting_is_second(study: Study) -> Verdict:
     """After fast RankNCG, RankBoost is the fastest of the paper's methods on large sets."""
-    seconds = []
-    for row in sorted(LARGE):
-        times = {
-            method: study.mean("3", row, method, "seconds")
-            for method in OTHERS
-            if study.status("3", row, method) == "done"
-        }
-        if "RankBoost" in times and len(times) > 1:
-            seconds.append((row, min(times, key=times.__getitem__)))
-    if not seconds:
+    lines = [study.line("3", row, "seconds", OTHERS) for row in LARGE]
+    beside = [times for times in lines if methods.BOOST in times and len(times) > 1]
+    if not beside:
         raise NotRun("RankBoost beside another")
-    winners = sum(name == "RankBoost" for _, name in seconds)
-    return Verdict(winners == len(seconds), f"in {winners} of {len(seconds)} large sets")
+    wins = sum(times[methods.BOOST] == min(times.values()) for times in beside)
+    return Verdict(wins == len(beside), f"in {wins} of {len(beside)} large sets")
 
 
 def only_fast_finishes(study: Study) -> Verdict:
     """On California Housing only the fast method finishes within the limits."""
-    states = {each: study.status("3", LAST, each) for each in (FAST, *OTHERS)}
-    if states[FAST] == "not run" or all(states[each] == "not run" for each in OTHERS):
+    states = {each: study.status("3", LAST, each) for each in (methods.FAST, *OTHERS)}
+    if states[methods.FAST] == "not run" or all(states[each] == "not run" for each in OTHERS):
         raise NotRun(LAST)
     finished = [each for each in OTHERS if states[each] == "done"]
-    return Verdict(
-        states[FAST] == "done" and not finished,
-        f"others that finished: {', '.join(finished) or 'none'}",
-    )
+    figure = f"others that finished: {', '.join(finished) or 'none'}"
+    return Verdict(states[methods.FAST] == "done" and not finished, figure)
 
 
 def eps_leaves_accuracy(study: Study) -> Verdict:
@@ -129,7 +102,7 @@ def eps_leaves_accuracy(study: Study) -> Verdict:
     found = [
         study.mean("fig3", cell.row, cell.column, "wmw")
         for cell in study.done("fig3")
-        if cell.column == FAST
+        if cell.column == methods.FAST
     ]
     width = max(found) - min(found)
     return Verdict(width <= CLOSE, f"range {width:.4f} over {len(found)} values of eps")
@@ -137,8 +110,10 @@ def eps_leaves_accuracy(study: Study) -> Verdict:
 
 def films_are_ranked_better(study: Study) -> Verdict:
     """On MovieLens, RankNCG has the higher WMW and takes less time than RankBoost at every d."""
-    accuracy = study.pairs("2", FAST, "RankBoost", "wmw")
-    seconds = {row: (a, b) for row, a, b in study.pairs("2", FAST, "RankBoost", "seconds")}
+    accuracy = study.pairs("2", methods.FAST, methods.BOOST, "wmw")
+    seconds = {
+        row: (a, b) for row, a, b in study.pairs("2", methods.FAST, methods.BOOST, "seconds")
+    }
     shown = ", ".join(
         f"{row}: {fast:.3f} and {boost:.3f} ({seconds[row][1] / seconds[row][0]:.1f}x the time)"
         for row, fast, boost in accuracy
@@ -148,7 +123,6 @@ def films_are_ranked_better(study: Study) -> Verdict:
 
 
 CLAIMS = (
-    Claim("The truncated series with p = 12 has an error below 1e-6.", series_is_short),
     Claim(
         "The fast sum of erfc grows linearly, the direct one quadratically.",
         sum_is_linear,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
+import pairrank
 from pairrank import Kernel, RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
 from pairrank.metrics import wmw_score
 from reproduction.protocols import (
@@ -29,7 +28,7 @@ ROUNDS = 100
 
 EPOCHS = 500
 
-QUADRATIC: dict[str, Any] = {"kernel": Kernel("poly", degree=2, gamma=1.0, coef0=1.0)}
+_PRODUCTS: dict[str, Any] = {"kernel": Kernel("poly", degree=2, gamma=1.0, coef0=1.0)}
 
 
 class Method(NamedTuple):
@@ -56,16 +55,14 @@ def _choose_c(X: Any, y: Any, seed: int, **kernel: Any) -> float:
 
 def _choose_explicit_c(X: Any, y: Any, seed: int, degree: int = 1) -> float:
     """Return the C of the best mean WMW in five folds."""
-    folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
-    means = []
-    for C in C_VALUES:
-        model = ExplicitPairs(C, loss="hinge", degree=degree)
-        found = [
-            wmw_score(y[test], clone(model).fit(X[train], y[train]).predict(X[test]))
-            for train, test in folds
-        ]
-        means.append(np.nanmean(found))
-    return C_VALUES[int(np.argmax(means))]
+    search = GridSearchCV(
+        ExplicitPairs(loss="hinge", degree=degree),
+        {"C": C_VALUES},
+        scoring=lambda model, X, y: wmw_score(y, model.predict(X)),
+        cv=StratifiedKFold(5, shuffle=True, random_state=seed),
+        refit=False,
+    )
+    return float(search.fit(X, y).best_params_["C"])
 
 
 def _rank_ncg(**options: Any) -> Callable[[float], Any]:
@@ -73,12 +70,7 @@ def _rank_ncg(**options: Any) -> Callable[[float], Any]:
 
 
 def _rank_net(hidden: int) -> Callable[[float], Any]:
-    def make(_: float) -> Any:
-        from pairrank import RankNet
-
-        return RankNet(hidden, alpha=0.0, max_iter=EPOCHS, random_state=0)
-
-    return make
+    return lambda _: pairrank.RankNet(hidden, alpha=0.0, max_iter=EPOCHS, random_state=0)
 
 
 METHODS: dict[str, Method] = {
@@ -96,11 +88,12 @@ METHODS: dict[str, Method] = {
     ),
     "RankSVM linear (ours)": Method(lambda C: RankSVM(C, reduction="sum"), _choose_c),
     "RankSVM quadratic (ours)": Method(
-        lambda C: RankSVM(C, reduction="sum", **QUADRATIC),
-        lambda X, y, seed: _choose_c(X, y, seed, **QUADRATIC),
+        lambda C: RankSVM(C, reduction="sum", **_PRODUCTS),
+        lambda X, y, seed: _choose_c(X, y, seed, **_PRODUCTS),
     ),
     "RankBoost": Method(lambda _: RankBoost(ROUNDS, learning_rate=1.0)),
 }
+DIRECT, FAST, BOXES, NET, TWO_LAYER, LISTED, LISTED_QUADRATIC, _, QUADRATIC, BOOST = METHODS
 
 
 def judge_folds(

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.data import RatingsTable, load_ratings
+from reproduction.data import load
 from reproduction.data.made import make_ratings
-from reproduction.papers.raykar2007.methods import METHODS, judge_folds
-from reproduction.study import Cell, Printed, Quantity, Table
+from reproduction.data.ratings import ratings_table
+from reproduction.papers.raykar2007.methods import BOOST, BOXES, FAST, METHODS, judge_folds
+from reproduction.study import ANY, Cell, Quantity, Table, printed_of
 from reproduction.users import PROTOCOLS
 
-COLUMNS = ("RankNCG fast", "RankNCG boxes (ours)", "RankBoost")
+COLUMNS = (FAST, BOXES, BOOST)
+PAPERS = (FAST, BOOST)
 ACTIVE = "RankNCG boxes, active references"
 """A column of ours: whether the paper's accuracies need references who have rated much."""
 
@@ -34,9 +36,9 @@ def rank_films(
 ) -> dict[str, Any]:
     """Return WMW and seconds of a fit for each user; others refer who have rated enough."""
     ratings = (
-        RatingsTable.build(*make_ratings(80, 60, density=0.5, random_state=seed))
+        ratings_table(*make_ratings(80, 60, density=0.5, random_state=seed))
         if data == "generated"
-        else load_ratings(data)
+        else load(data)
     )
     least = 4 if data == "generated" else LEAST_RATINGS
     protocol = replace(
@@ -51,33 +53,25 @@ def rank_films(
 
 
 _SECONDS = {
-    50: ((0.48, 0.19), (6.68, 1.65)),
-    100: ((0.44, 0.17), (12.67, 2.83)),
-    200: ((0.42, 0.17), (27.53, 5.99)),
-    400: ((0.41, 0.17), (68.08, 13.95)),
-    800: ((0.45, 0.13), (193.18, 39.75)),
-    1600: ((0.51, 0.15), (613.54, 124.93)),
+    "d = 50": ((0.48, 0.19), (6.68, 1.65)),
+    "d = 100": ((0.44, 0.17), (12.67, 2.83)),
+    "d = 200": ((0.42, 0.17), (27.53, 5.99)),
+    "d = 400": ((0.41, 0.17), (68.08, 13.95)),
+    "d = 800": ((0.45, 0.13), (193.18, 39.75)),
+    "d = 1600": ((0.51, 0.15), (613.54, 124.93)),
 }
 _WMW = {
-    50: ((0.693, 0.054), (0.672, 0.056)),
-    100: ((0.707, 0.049), (0.679, 0.050)),
-    200: ((0.722, 0.053), (0.685, 0.057)),
-    400: ((0.720, 0.054), (0.685, 0.051)),
-    800: ((0.721, 0.050), (0.673, 0.058)),
-    1600: ((0.719, 0.053), (0.682, 0.058)),
+    "d = 50": ((0.693, 0.054), (0.672, 0.056)),
+    "d = 100": ((0.707, 0.049), (0.679, 0.050)),
+    "d = 200": ((0.722, 0.053), (0.685, 0.057)),
+    "d = 400": ((0.720, 0.054), (0.685, 0.051)),
+    "d = 800": ((0.721, 0.050), (0.673, 0.058)),
+    "d = 1600": ((0.719, 0.053), (0.682, 0.058)),
 }
-
-
-def _printed(numbers: Any) -> dict[tuple[str, str], Printed]:
-    return {
-        (f"d = {d}", column): Printed(*entry)
-        for d, entries in numbers.items()
-        for column, entry in zip(("RankNCG fast", "RankBoost"), entries, strict=True)
-    }
 
 
 def _cell(d: int, column: str) -> Cell:
-    method = "RankNCG boxes (ours)" if column == ACTIVE else column
+    method = BOXES if column == ACTIVE else column
     config = {"data": "ml-1m", "n_references": d, "method": method}
     if column == ACTIVE:
         config["least_references"] = LEAST_OF_ACTIVE
@@ -93,18 +87,18 @@ TABLE = Table(
         Quantity(
             "wmw",
             "WMW",
-            _printed(_WMW),
+            printed_of(PAPERS, _WMW),
             ".3f",
             tolerance=0.01,
             reasons={
-                ("*", "*"): (
+                (ANY, ANY): (
                     "The paper does not say who the d others are. Random users, as here, have "
                     "rated few of the films, so that most features are draws. The last column "
                     f"takes users with at least {LEAST_OF_ACTIVE} ratings."
                 )
             },
         ),
-        Quantity("seconds", "seconds", _printed(_SECONDS), ".3g"),
+        Quantity("seconds", "seconds", printed_of(PAPERS, _SECONDS), ".3g"),
     ),
     note="The caption says EachMovie, the text MovieLens, which is used here. 70% of a user's "
     "ratings are for training; a gap is drawn from a Gaussian of the film's ratings by others; "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.datasets import load_diabetes
 
-from reproduction.data import load
+from reproduction.data import ALWAYS_THERE, load
 from reproduction.data.made import discretize, make_randnet, make_randpoly
 from reproduction.protocols import count_preferences, folds_of
-from reproduction.study import Cell, Printed, Quantity, Table
+from reproduction.study import ANY, Cell, Place, Printed, Quantity, Table, printed_of
 
 
 class Source(NamedTuple):
@@ -41,7 +40,7 @@ SOURCES = (
     Source("13 RandPoly", "randpoly", 5000, 50, 6, 5367241),
     Source("14 California Housing", "cal_housing", 20640, 9, 3, 82420255, "width"),
 )
-EXTRA = Source("scikit-learn's diabetes", "sklearn-diabetes", 442, 10, 3, 0)
+EXTRA = Source("scikit-learn's diabetes", ALWAYS_THERE, 442, 10, 3, 0)
 """Not in the paper: it is there where no data folder is."""
 
 GENERATED = {"randnet": make_randnet, "randpoly": make_randpoly}
@@ -68,7 +67,7 @@ def config_of_first(source: Source) -> dict[str, Any]:
 
 
 def rows_of(
-    data: str, n_bins: int, by: str, n_rows: int = 0, *, first: bool = False, seed: int = 0
+    data: str, n_bins: int, by: Any, n_rows: int = 0, *, first: bool = False, seed: int = 0
 ) -> tuple[Any, Any]:
     """Return features and classes.
 
@@ -78,20 +77,13 @@ def rows_of(
     if data in GENERATED:
         made = GENERATED[data](n_rows, n_bins=n_bins, random_state=seed)
         return made.X, made.y
-    X, target = _real_rows(data)
+    X, target, *_ = load(data)
     if first and data == "abalone":
         sex, others = X[:, : len(ORDER_OF_SEXES)].argmax(axis=1), X[:, len(ORDER_OF_SEXES) :]
         return np.column_stack([others, target]), ORDER_OF_SEXES[sex]
     if first:
         X, target = np.column_stack([X[:, 1:], target]), X[:, 0]
-    return X, discretize(target, n_bins, by="width" if by == "width" else "count")
-
-
-def _real_rows(data: str) -> tuple[Any, Any]:
-    if data == "sklearn-diabetes":
-        return load_diabetes(return_X_y=True)
-    found = load(data)
-    return found.X, found.y
+    return X, discretize(target, n_bins, by=by)
 
 
 def count_rows(*, seed: int = 0, **source: Any) -> dict[str, Any]:
@@ -102,12 +94,15 @@ def count_rows(*, seed: int = 0, **source: Any) -> dict[str, Any]:
     return found | {"columns": X.shape[1] + 1}
 
 
-def _printed(value: str) -> dict[tuple[str, str], Printed]:
-    fields = {"N": "n_rows", "d": "d", "S": "n_bins", "M": "n_pairs"}
-    return {(each.name, ""): Printed(float(getattr(each, fields[value]))) for each in SOURCES}
+_FIGURES = {each.name: (each.n_rows, each.d, each.n_bins, each.n_pairs) for each in SOURCES}
+PRINTED = printed_of(("N", "d", "S", "M"), _FIGURES)
 
 
-_GENERATED_ROWS = {(each.name, ""): GENERATED_NOTE for each in SOURCES if each.data in GENERATED}
+def _printed(value: str, sources: tuple[Source, ...] = SOURCES) -> dict[Place, Printed]:
+    return {(each.name, ""): PRINTED[each.name, value] for each in sources}
+
+
+GENERATED_ROWS = {(each.name, ANY): GENERATED_NOTE for each in SOURCES if each.data in GENERATED}
 _OTHER_TARGET = (
     "The paper's target is another column, the first of the file: classes of equal count of the "
     "usual target have the most pairs that S classes can have, and the paper has fewer "
@@ -135,14 +130,7 @@ TABLE = Table(
     ),
     quantities=(
         Quantity("N", "N", _printed("N"), ",.0f", tolerance=0.0),
-        Quantity(
-            "d",
-            "d",
-            _printed("d"),
-            ",.0f",
-            tolerance=0.0,
-            reasons={("*", ""): _COUNTED},
-        ),
+        Quantity("d", "d", _printed("d"), ",.0f", 0.0, reasons={(ANY, ""): _COUNTED}),
         Quantity("S", "S", _printed("S"), ",.0f", tolerance=0.0),
         Quantity(
             "M",
@@ -151,8 +139,8 @@ TABLE = Table(
             ",.0f",
             tolerance=0.01,
             relative=True,
-            reasons={("*", ""): _OTHER_TARGET} | {(row, ""): _NO_TARGET for row in UNMATCHED},
-            not_compared=_GENERATED_ROWS,
+            reasons={(ANY, ""): _OTHER_TARGET} | {(row, ""): _NO_TARGET for row in UNMATCHED},
+            not_compared=GENERATED_ROWS,
         ),
     ),
     note="Targets are cut into bins of equal count, California's into bins of equal width, which "
@@ -168,17 +156,13 @@ FIRST_NOTE = (
 )
 
 
-def _printed_real(value: str) -> dict[tuple[str, str], Printed]:
-    return {(each.name, ""): _printed(value)[each.name, ""] for each in REAL}
-
-
 FIRST = Table(
     name="1-first",
     title="the data sets of Table 1 with the first column as the target",
     cells=tuple(Cell(source.name, "", count_rows, config_of_first(source)) for source in REAL),
     quantities=(
-        Quantity("columns", "columns of the file", _printed_real("d"), ",.0f"),
-        Quantity("M", "pairs", _printed_real("M"), ",.0f"),
+        Quantity("columns", "columns of the file", _printed("d", REAL), ",.0f"),
+        Quantity("M", "pairs", _printed("M", REAL), ",.0f"),
     ),
     note="A test of the reasons of Table 1. " + FIRST_NOTE,
     row_title="data",

@@ -71,7 +71,10 @@ class RankingMetric:
     ) -> None:
         self.name, self.metric = str(name), _with_options(name, options)
         self.own = own_arrays(
-            qid, sample_weight=sample_weight, winner_weight=winner_weight, loser_weight=loser_weight
+            qid=qid,
+            sample_weight=sample_weight,
+            winner_weight=winner_weight,
+            loser_weight=loser_weight,
         )
         inverted = self.metric.greater_is_better and not self.name.startswith(_MAXIMISED)
         self.sign = -1.0 if inverted else 1.0
@@ -119,7 +122,7 @@ class RankingMetric:
         if rows.query_weight is not None and metric.judges in ("lists", "gains"):
             taken["sample_weight"] = rows.query_weight
         elif rows.query_weight is not None:  # a pair weighs the product of its rows' weights
-            each, weight = np.sqrt(rows.query_weight), rows.given["sample_weight"]
+            each, weight = np.sqrt(rows.query_weight), rows.given.get("sample_weight")
             taken["sample_weight"] = each if weight is None else each * weight
         value = float(metric.function(rows.labels, rows.scores, **taken, **metric.options))
         if np.isnan(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import joblib
 import numpy as np
@@ -14,8 +14,10 @@ from pairrank._validation import check_choice
 from pairrank.boosting.rows import BoostedRows, boosted_rows, is_data, own_arrays
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.losses import as_loss
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.pair_sums import bind, check_eps
 from pairrank.preferences import Differences, Levels, OrderGraph, as_graph, refuse_roles
+from pairrank.preferences.roles import ROLES
 
 Float32Array = NDArray[np.float32]
 
@@ -48,13 +50,13 @@ class AllPairsObjective:
     reduction : "auto", "rows" or "query", default "auto"
         "auto": a query counts by its rows, so that the Hessian is 1 per row in each query. "rows":
         every pair counts alike. "query": every query counts alike.
+    eps : float, default 1e-6
+        The error allowed in sums of logistic and probit losses, as in `RankNCG`.
     qid : array-like of shape (n_rows,), optional
         Query identifiers of the training rows, in any order.
     sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
         Weights of the training rows, for data that cannot hold them, as in `RankSVM.fit`.
         `sample_weight` is needed where a DMatrix has queries, whose weights are one per query.
-    eps : float, default 1e-6
-        The error allowed in sums of logistic and probit losses, as in `RankNCG`.
 
     Raises
     ------
@@ -85,27 +87,23 @@ class AllPairsObjective:
     ([3.0, -1.5, -1.5], [1.5, 0.75, 0.75])
     """
 
+    @takes_rows("")
     def __init__(
         self,
         loss: str | MarginCost = "logistic",
         *,
         graph: Literal["full", "chain"] | OrderGraph = "full",
         reduction: Literal["auto", "rows", "query"] = "auto",
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        winner_weight: ArrayLike | None = None,
-        loser_weight: ArrayLike | None = None,
         eps: float = 1e-6,
+        **rows: Unpack[RowArguments],
     ) -> None:
         check_choice(reduction, "reduction", ("auto", "rows", "query"))
         check_eps(eps)
         self.loss, self.graph, self.reduction = as_loss(loss), as_graph(graph), reduction
         self.eps = eps
-        self.own = own_arrays(
-            qid, sample_weight=sample_weight, winner_weight=winner_weight, loser_weight=loser_weight
-        )
+        self.own = own_arrays(**rows_given(rows, "")[0])
         if self._is_of_differences:
-            refuse_roles(winner_weight, loser_weight)
+            refuse_roles(*map(self.own.get, ROLES))
             if self.graph != "full" or reduction != "auto":
                 raise PairrankError(
                     f"{self.loss!r} compares every pair of a query, so it takes no graph and no "
@@ -173,12 +171,12 @@ class AllPairsObjective:
 
     def _bind(self, rows: BoostedRows) -> Derivatives:
         given, by_query = dict(rows.given), rows.query_weight
-        qid = given.pop("qid")
+        qid = given.pop("qid", None)
         if not self._is_of_differences:
             levels = Levels.build(rows.labels, qid, graph=self.graph, **given)
             levels.require_pairs()
             return Derivatives(self.loss, *_reduced(levels, self.reduction, by_query), self.eps)
-        weight = given["sample_weight"]
+        weight = given.get("sample_weight")
         if by_query is not None:
             weight = by_query if weight is None else by_query * weight
         differences = Differences.build(rows.labels, qid, sample_weight=weight)

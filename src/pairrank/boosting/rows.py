@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank._validation import ALIGNED, check_labels, check_numbers, check_query_ids
+from pairrank._validation import check_aligned, check_labels, check_numbers, check_query_ids
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
@@ -18,12 +18,12 @@ class BoostedRows(NamedTuple):
     labels: FloatArray
     scores: FloatArray
     given: dict[str, Any]
-    """`qid` and the weights of rows by name; None where there is none."""
+    """`qid` and the weights of rows by name, where there are any."""
     query_weight: FloatArray | None
     """The weight of each row's query, as a DMatrix with queries has them."""
 
 
-def own_arrays(qid: Any, **weights: Any) -> dict[str, Any]:
+def own_arrays(qid: Any = None, **weights: Any) -> dict[str, Any]:
     """Return the arrays that are given, or raise a PairrankError where one is not an array of them.
 
     Queries become numbers.
@@ -87,8 +87,7 @@ def boosted_rows(
                 f"{name} is given twice: with the data, and to the objective or metric; give it "
                 "once"
             )
-    found = own | in_data
-    given = {name: check(found.get(name), n_rows) for name, check in ALIGNED.items()}
+    given = check_aligned(own | in_data, n_rows)
     return BoostedRows(labels, _scores_of(y_pred, n_rows), given, query_weight)
 
 

@@ -12,13 +12,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._columns import arguments_of, explained, how_to_name_queries
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._output import Progress, print_facts, print_json, print_table
-from pairrank.cli._rows import (
-    Wanted,
-    check_output,
-    count_preferences,
-    facts_of,
-    load_rows,
-)
+from pairrank.cli._rows import Wanted, check_output, count_preferences, facts_of, load_rows
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import name_of, uncompressed
 from pairrank.io.dispatch import FORMATS, format_of

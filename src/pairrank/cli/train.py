@@ -15,12 +15,7 @@ from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._models import (
-    MODELS,
-    learns_differences,
-    make_ranker,
-    wrong_usage,
-)
+from pairrank.cli._models import MODELS, learns_differences, make_ranker, wrong_usage
 from pairrank.cli._options import graph_of, option
 from pairrank.cli._output import Progress, report
 from pairrank.cli._process import interrupted_code

@@ -134,9 +134,11 @@ def _judged(task: Task, candidate: Candidate, split: Split) -> tuple[dict[str, A
         }
     said = dict.fromkeys(" ".join(str(each.message).split()) for each in caught)
     seconds = (chosen - start if params else np.nan, fitted - prepared, predicted - fitted)
-    shown = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in params.items()}
     score = {
-        "params": ", ".join(f"{name}={value}" for name, value in shown.items()),
+        "params": ", ".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in params.items()
+        ),
         **dict(zip(SECONDS, seconds, strict=True)),
         **{name: each.value for name, each in measured.items()},
         "warnings": "; ".join(said),

@@ -18,13 +18,7 @@ from pairrank._protocols import Array
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
-from pairrank.comparison.tables import (
-    Difference,
-    columns_of,
-    differences_of,
-    summary_of,
-    units_of,
-)
+from pairrank.comparison.tables import Difference, columns_of, differences_of, summary_of, units_of
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.metrics.tables import check_resampling

@@ -47,6 +47,8 @@ class BaseRanker(Described, BaseEstimator):
     """The attribute that holds what a fit has learnt."""
     _role_refusal: ClassVar[str] = ""
     """Why the loss knows no weights by role; "" if it does. Scores take them in any case."""
+    _solves_kernels: Any = False
+    """Whether a precomputed kernel matrix is solved as it is; else it becomes features."""
 
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
     __metadata_request__score: ClassVar = dict.fromkeys(ALIGNED, True)
@@ -258,7 +260,7 @@ class BaseRanker(Described, BaseEstimator):
     @property
     def _maps_features(self) -> bool:
         """Whether weights multiply features of a kernel, not X itself."""
-        return not self._is_linear
+        return not (self._is_linear or (self._is_precomputed and self._solves_kernels))
 
     def _check_kernel(self) -> None:
         """Check the parameters of the kernel, where there is one."""

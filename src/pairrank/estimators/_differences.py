@@ -153,7 +153,7 @@ def _by_steps(problem: Problem | BlockProblem, name: str) -> Solver:
 
 def _metric(problem: Problem | BlockProblem) -> KernelDesign | None:
     """Return the metric of dual coefficients; None of weights."""
-    design = problem.design if isinstance(problem, Problem) else None
+    design = getattr(problem, "design", None)
     return design if isinstance(design, KernelDesign) else None
 
 

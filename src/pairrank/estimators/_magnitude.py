@@ -110,8 +110,8 @@ n_pairs_ : int
         super()._check_parameters()
         if self.C is not None:
             validation.check_number(self.C, "C")
-        if self.C is not None and not np.isfinite(2.0 * float(self.C)):
-            raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
+            if not np.isfinite(2.0 * float(self.C)):
+                raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
 
     def _derive(self, size: float, spread: float) -> None:

@@ -37,7 +37,7 @@ _BLOCK_ENTRIES = 1 << 21
 class TargetsMixin(BaseRanker):
     """A ranker that learns the weights of each column of labels from rows or a kernel matrix."""
 
-    _role_refusal = OF_DIFFERENCES
+    _role_refusal, _solves_kernels = OF_DIFFERENCES, True
     graph = "full"
     _least_iterations = 1
     _descriptions: ClassVar = entries("""
@@ -59,11 +59,6 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    @property
-    def _maps_features(self) -> bool:
-        """A precomputed kernel matrix is solved as it is."""
-        return not self._is_linear and not self._is_precomputed
 
     def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
         rows = super()._check_rows(X, y, layout, reset=reset)

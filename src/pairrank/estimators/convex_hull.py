@@ -197,7 +197,7 @@ class ConvexHullRanker(SolvedRanker):
                 return callback(step._replace(coef=coefficients(step.coef)))
 
             def at(iteration: int) -> _Limits:
-                is_last = iteration >= found.n_iter or not points
+                is_last = iteration >= found.n_iter
                 point = (found.coef, found.limits) if is_last else points[iteration]
                 return _limits_of(*point, objective, preferences)
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
+from pairrank import threads
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.design import Design
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
+from pairrank.objective.normal_equations import dense
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
@@ -109,27 +111,29 @@ def coefficient_covariance(
     as a shift of all scores; the covariance is 0 there.
     """
     scores = Design(X).scores(coef)
-    columns = _Columns(X)
+    columns = X.tocsc() if sparse.issparse(X) else X
     pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
     curvature = pair_sum.at(scores).curvature()
     hessian = _quadratic(columns, curvature.matmat)
     flat = flat_directions(
         hessian,
-        scale=np.concatenate([block**2 @ curvature.diagonal() for _, block in columns]),
+        scale=np.concatenate([block**2 @ curvature.diagonal() for _, block in _columns(columns)]),
         tol=FLAT if isinstance(preferences, Pairs) else max(FLAT, 10.0 * eps),
     )
-    hessian.flat[:: columns.n_features + 1] += penalty
+    hessian.flat[:: X.shape[1] + 1] += penalty
     inverse = inverse_hessian(hessian, flat)
     if kind == "laplace":
         return inverse, flat
     if kind == "clusters":
         assert isinstance(preferences, Pairs)
-        repetitions = rows.y.bound(columns.n_rows, **rows.layout).repetitions()
+        repetitions = rows.y.bound(X.shape[0], **rows.layout).repetitions()
         spread = _spread_of_clusters(X, preferences, loss, scores, repetitions)
     else:
-        gradients = np.concatenate([pair_sum.influence(scores, block) for _, block in columns])
+        gradients = np.concatenate(
+            [pair_sum.influence(scores, block) for _, block in _columns(columns)]
+        )
         kept = rows.kept_weight
-        weight = np.ones(columns.n_rows) if kept is None else kept
+        weight = np.ones(X.shape[0]) if kept is None else kept
         if kind == "queries":
             assert rows.qid is not None
             spread = _spread_of_queries(gradients, query_codes(rows.qid)[1], weight)
@@ -143,35 +147,22 @@ def coefficient_covariance(
     return sandwich(inverse, spread), flat
 
 
-class _Columns:
-    """The centred columns of X in blocks, as the rows of float64 arrays."""
-
-    def __init__(self, X: Any) -> None:
-        self.n_rows, self.n_features = X.shape
-        self._X = X.tocsc() if sparse.issparse(X) else X
-        self._step = max(1, _BLOCK_ENTRIES // max(1, self.n_rows))
-
-    def __iter__(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield some columns at a time, (n_columns, n_rows) in C order, and which they are."""
-        for start in range(0, self.n_features, self._step):
-            features = slice(start, min(start + self._step, self.n_features))
-            block = self._X[:, features]
-            dense = block.toarray() if sparse.issparse(block) else block
-            rows = np.array(dense.T, dtype=np.float64, order="C")
-            rows -= rows.mean(axis=1, keepdims=True)
-            yield features, rows
+def _columns(X: Any) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield some centred columns of X at a time, (n_columns, n_rows) in C order, and which."""
+    n_rows, n_features = X.shape
+    for features in threads.blocks(n_features, max(1, _BLOCK_ENTRIES // max(1, n_rows))):
+        rows = np.ascontiguousarray(dense(X[:, features]).T)
+        rows -= rows.mean(axis=1, keepdims=True)
+        yield features, rows
 
 
-def _quadratic(columns: _Columns, times: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _quadratic(X: Any, times: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return X' A X for the symmetric map A of many vectors, (n_vectors, n_rows)."""
-    matrix = np.empty((columns.n_features, columns.n_features))
-    for here, block in columns:
+    matrix = np.empty((X.shape[1], X.shape[1]))
+    for here, block in _columns(X):
         mapped = times(block)
-        for there, other in columns:
-            if there.start > here.start:
-                break
+        for there, other in _columns(X):
             matrix[there, here] = other @ mapped.T
-            matrix[here, there] = matrix[there, here].T
     return 0.5 * (matrix + matrix.T)
 
 
@@ -219,7 +210,7 @@ def _spread_of_queries(
 
 
 def _own_parts(
-    columns: _Columns,
+    columns: Any,
     pairs: Pairs,
     loss: PairLoss,
     scores: FloatArray,
@@ -229,30 +220,27 @@ def _own_parts(
     i, j = pairs.i.astype(np.int64), pairs.j.astype(np.int64)
     slope = _slopes(pairs, loss, scores)
     slope = np.where(i < j, slope, -slope)
-    key = np.minimum(i, j) * columns.n_rows + np.maximum(i, j)
+    key = np.minimum(i, j) * pairs.n_rows + np.maximum(i, j)
     dyads, place = np.unique(key, return_inverse=True)
-    low, high = np.divmod(dyads, columns.n_rows)
+    low, high = np.divmod(dyads, pairs.n_rows)
     square = np.bincount(place, slope) ** 2 / (weight[low] * weight[high])
-    shape = (columns.n_rows, columns.n_rows)
+    shape = (pairs.n_rows, pairs.n_rows)
     joined = sparse.coo_array((square, (low, high)), shape=shape).tocsr()
     joined = joined + joined.T
     degree = np.bincount(low, square, shape[0]) + np.bincount(high, square, shape[0])
     return _quadratic(columns, lambda block: degree * block - (joined @ block.T).T)
 
 
-def flat_directions(
-    hessian: FloatArray, *, scale: FloatArray | None = None, tol: float = FLAT
-) -> FloatArray:
+def flat_directions(hessian: FloatArray, scale: FloatArray, tol: float) -> FloatArray:
     """Return an orthonormal basis, (n_flat, d), of the directions without curvature in a Hessian.
 
     The Hessian is that of the pair sum alone, without the penalty. A direction is flat if its
-    curvature is at most `tol`, relative to `scale` or else to the diagonal. For a weight per player
+    curvature is at most `tol`, relative to `scale`. For a weight per player
     the flat directions are spanned by the indicators of connected components. Costs O(d^3).
     """
     if not np.isfinite(hessian).all():
         raise PairrankError("the Hessian is not finite, so weights have no covariance")
     size = hessian.shape[0]
-    scale = hessian.diagonal() if scale is None else scale
     unit = np.sqrt(np.where(scale > 0, scale, 1.0))
     factor, pivots, rank, _ = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
     if rank == size:

@@ -79,9 +79,8 @@ class MPRank(MagnitudeRanker):
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", *own))
 
     @property
-    def _maps_features(self) -> bool:
-        """For n = 2 a precomputed kernel is solved as it is."""
-        return not self._is_linear and not (self.n == 2 and self._is_precomputed)
+    def _solves_kernels(self) -> bool:
+        return self.n == 2
 
     def _loss(self) -> Square | Tube:
         return Square() if self.n == 2 else super()._loss()

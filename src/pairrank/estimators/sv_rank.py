@@ -76,6 +76,7 @@ class SVRank(MagnitudeRanker):
     array([1.88])
     """
 
+    _solves_kernels = False
     epsilon: float | None = None
     _: KW_ONLY
     n: Literal[1, 2] = 1
@@ -84,11 +85,6 @@ class SVRank(MagnitudeRanker):
     def _derive(self, size: float, spread: float) -> None:
         super()._derive(size, spread)
         self.epsilon_ = _TOLERATED * spread if self.epsilon is None else float(self.epsilon)
-
-    @property
-    def _maps_features(self) -> bool:
-        """A precomputed kernel becomes features too."""
-        return not self._is_linear
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -40,14 +40,15 @@ class ParquetBlocks(ParquetColumns):
         dtype: Any = None,
         block_bytes: int = 1 << 26,
     ) -> None:
-        self.name = _name_of(data)
+        is_ours = not hasattr(data, "scanner")
+        paths = _paths_of(data) if is_ours else []
+        self.name = _name_of(paths) if is_ours else "the dataset"
         self._columns = named_columns(columns)
         features = None if features is None else column_names(features, "features")
         drop = column_names(drop, "drop")
-        is_ours = not hasattr(data, "scanner")
         with self.undamaged():
             # opened anew in each pass: a dataset keeps what it has read of the files
-            self._open = (lambda: _dataset_of(data)) if is_ours else (lambda: data)
+            self._open = (lambda: _dataset_of(paths)) if is_ours else (lambda: data)
             opened = self._open()
             self.schema = opened.schema
             fragment = next(opened.get_fragments(), None)
@@ -167,23 +168,22 @@ def _rows_of(fragment: Any) -> int:
     return int(fragment.count_rows() if groups is None else sum(group.num_rows for group in groups))
 
 
-def _name_of(data: Any) -> str:
-    if hasattr(data, "scanner"):
-        return "the dataset"
-    if isinstance(data, str | os.PathLike):
-        return os.fspath(data)
-    paths = list(data)
-    return f"{os.fspath(paths[0])} and {len(paths) - 1} more" if paths else "no file"
+def _paths_of(data: Any) -> list[str]:
+    return [os.fspath(path) for path in ([data] if isinstance(data, str | os.PathLike) else data)]
 
 
-def _dataset_of(data: Any) -> Any:
+def _name_of(paths: list[str]) -> str:
+    if len(paths) > 1:
+        return f"{paths[0]} and {len(paths) - 1} more"
+    return paths[0] if paths else "no file"
+
+
+def _dataset_of(paths: list[str]) -> Any:
     from pyarrow import dataset
 
-    is_single = isinstance(data, str | os.PathLike)
-    paths = [os.fspath(path) for path in ([data] if is_single else data)]
     found = [each for path in paths for each in _files_of(path)]
     if not found:
-        raise FileAccessError(f"cannot read {_name_of(data)}: there is no such file")
+        raise FileAccessError(f"cannot read {_name_of(paths)}: there is no such file")
     return dataset.dataset(
         found[0] if len(found) == 1 else found,
         format="parquet",

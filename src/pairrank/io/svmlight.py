@@ -15,13 +15,7 @@ from pairrank import threads
 from pairrank._protocols import Array
 from pairrank._validation import check_number
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import (
-    ReadingCallback,
-    name_of,
-    open_source,
-    position_in,
-    whole_lines,
-)
+from pairrank.io._streams import ReadingCallback, name_of, open_source, position_in, whole_lines
 from pairrank.io.rows import (
     Rows,
     check_dtype,

@@ -16,7 +16,6 @@ from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.kernels.columns import KernelColumns
 from pairrank.kernels.landmarks import (
-    Spectrum,
     landmarks_from_arrays,
     landmarks_to_arrays,
     plan_landmarks,
@@ -172,19 +171,23 @@ class Kernel(BaseEstimator):
         Raises a PairrankError if the kernel matrix is not square, finite, symmetric and positive
         semidefinite, a parameter is out of range, or there are fewer rows than landmarks wanted.
         """
-        self._learn(X)
+        self.check()
+        n_rows, self.n_features_in_ = X.shape
+        if self.is_precomputed:
+            require_square(X)
+        self.method_, n_landmarks = plan_landmarks(self.method, self.n_components, n_rows)
+        self.gamma_ = self._resolved_gamma(X)
+        chosen = sample_landmarks(n_rows, n_landmarks, self.random_state)
+        rows = X if n_landmarks == n_rows else X[chosen]
+        self.landmarks_ = chosen if self.is_precomputed else (rows.copy() if rows is X else rows)
+        spectrum = spectrum_of(*self._kernel_matrix(rows, chosen))
+        self.eigenvalues_, self.tolerance_ = spectrum.eigenvalues, spectrum.tolerance
+        self.projection_ = spectrum.vectors / np.sqrt(spectrum.eigenvalues)
         return self
 
     def fit_transform(self, X: Any) -> NDArray[Any]:
-        """Fit and return `transform` of the training rows, at no further cost for "exact"."""
-        spectrum = self._learn(X)
-        if self.method_ == "nystroem":
-            return self.transform(X)
-        features = spectrum.vectors * np.sqrt(spectrum.eigenvalues)
-        with np.errstate(over="ignore"):
-            features = features.astype(X.dtype, copy=False)
-        _check_finite(features, 0)
-        return features
+        """Fit and return `transform` of the training rows."""
+        return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the features of rows, (n_rows, n_components_), float32 where X is, else float64.
@@ -259,23 +262,6 @@ class Kernel(BaseEstimator):
             raise PairrankError(f"these are not the arrays of a Kernel: {error}") from None
         kernel._check_shapes()
         return kernel
-
-    def _learn(self, X: Any) -> Spectrum:
-        """Fit, and return the spectrum of the landmarks' kernel matrix."""
-        self.check()
-        n_rows, self.n_features_in_ = X.shape
-        if self.is_precomputed:
-            require_square(X)
-        self.method_, n_landmarks = plan_landmarks(self.method, self.n_components, n_rows)
-        self.gamma_ = self._resolved_gamma(X)
-        chosen = sample_landmarks(n_rows, n_landmarks, self.random_state)
-        rows = X if n_landmarks == n_rows else X[chosen]
-        self.landmarks_ = chosen if self.is_precomputed else (rows.copy() if rows is X else rows)
-        spectrum = spectrum_of(*self._kernel_matrix(rows, chosen))
-        self.eigenvalues_ = spectrum.eigenvalues
-        self.projection_ = spectrum.vectors / np.sqrt(spectrum.eigenvalues)
-        self.tolerance_ = spectrum.tolerance
-        return spectrum
 
     def _resolved_gamma(self, X: Any) -> float | None:
         """Return gamma as a number, chosen from the training rows; O(size)."""

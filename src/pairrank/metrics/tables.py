@@ -57,9 +57,7 @@ def evaluate(
     if not known:
         raise PairrankError('metrics names none; give at least one, such as "ndcg@10"')
     found = {
-        name: each.function(
-            y_true, scores, **rows, **each.options, **({"per_query": True} if per_query else {})
-        )
+        name: each.function(y_true, scores, **rows, **each.options, per_query=per_query)
         for name, each in known.items()
     }
     return columns_of(found, check_query_ids(rows.get("qid"))) if per_query else found

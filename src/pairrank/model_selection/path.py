@@ -22,9 +22,6 @@ from pairrank.preferences import Pairs
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
 
-_PENALTIES = ("alpha",)
-"""Parameters that multiply the penalty: larger values regularise more."""
-
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
@@ -176,7 +173,7 @@ def regularization_path(
     whole = isinstance(model.get_params()[param], Integral)
     fits: list[tuple[FloatArray, int]] = []
     scores: list[float] = []
-    strongest_last = param.rpartition("__")[2] in _PENALTIES
+    strongest_last = param.rpartition("__")[2] == "alpha"
     best, highest, interrupted = None, -np.inf, False
     for value in grid:
         model.set_params(**{param: int(value) if whole else float(value)})

@@ -99,13 +99,8 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     (1024.0, 1.0)
     """
 
-    _ranker_class, _strength = (RankRLS,), "alpha"
+    _ranker_class, _strength, _solves_kernels = (RankRLS,), "alpha", False
     alphas: ArrayLike = PAPER_ALPHAS
-
-    @property
-    def _maps_features(self) -> bool:
-        """A precomputed kernel matrix becomes features too."""
-        return not self._is_linear
 
     def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
         self._check_kernel()

@@ -65,8 +65,7 @@ class BlocksLeftOut:
     (products with r_F and T_j over the block), and T changes by multiples of T_f only, so that
     neither M nor its inverse is ever formed. The error is that of the centred part of r_F in each
     query. `block_of` is the block of each equation. `centred` says that residuals are known up to a
-    constant within a query: those of rows, not those of comparisons. `error` is the squared error
-    on what is left out, with the chosen features.
+    constant within a query: those of rows, not those of comparisons.
 
     Choosing and the errors cost O(m) per feature; 16 bytes per entry of X. It keeps the O(k m n) of
     Pahikkala, Airola, Naula and Salakoski 2010; the formulas are worked out here.
@@ -86,7 +85,11 @@ class BlocksLeftOut:
         self._unit: FloatArray | None = None
         if centred and self._cells.size > problem.query_start.size - 1:
             self._cut_queries(query_of)
-        self.error = float(np.sum(self._products(self._left.T, self._left.T)))
+
+    @property
+    def error(self) -> float:
+        """The squared error on what is left out, with the chosen features."""
+        return float(np.sum(self._products(self._left.T, self._left.T)))
 
     def errors(self) -> FloatArray:
         """Return the squared error on what is left out with each feature added, (n_features,)."""
@@ -119,7 +122,6 @@ class BlocksLeftOut:
             step = _ratio(self._sums(p * state.C[part]) - lost * scale, spare, scale)
             self._T[part] += p * self._spread(step)
             state.C[part] -= lost * u
-        self.error = float(np.sum(self._products(self._left.T, self._left.T)))
 
     def _sums(self, values: FloatArray) -> FloatArray:
         """Sum each row of values over blocks."""
@@ -162,7 +164,11 @@ class PairsLeftOut:
         root = problem.root
         unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
         self._M = np.eye(root.size) - np.outer(unit, unit)
-        self.error = self._of(self._M, self._state.r)
+
+    @property
+    def error(self) -> float:
+        """The squared error on what is left out, with the chosen features."""
+        return self._of(self._M, self._state.r)
 
     def errors(self) -> FloatArray:
         """Return the squared error on what is left out with each feature added, (n_features,)."""
@@ -181,7 +187,6 @@ class PairsLeftOut:
         self._M -= np.outer(u / state.scale[feature], u)
         state.choose(feature, shares)
         state.C -= np.outer(shares, u)
-        self.error = self._of(self._M, state.r)
 
     def _of(self, M: FloatArray, r: FloatArray) -> float:
         """Return the sum of v_i v_j (error of a difference)^2 / (2 n_q) over rows i, j left out."""

@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import (
-    Display,
-    constructor_docs,
-    display_docs,
-)
+from pairrank.plotting._common import Display, constructor_docs, display_docs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -209,8 +209,8 @@ def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weig
             f"the standard deviation of feature {subject.names[at]} overflows: scale it down"
         )
     unknown = np.full(weights.size, np.nan)
-    errors = getattr(subject.ranker, "standard_errors_", None)
-    errors = unknown if errors is None else np.where(np.isfinite(errors), errors, np.nan)
+    errors = getattr(subject.ranker, "standard_errors_", unknown)
+    errors = np.where(np.isfinite(errors), errors, np.nan)
     beside = unknown
     if other is not None and other.is_linear and other.names == subject.names:
         beside = other.ranker.linear_coef()

@@ -15,13 +15,7 @@ from pairrank.losses import LOSSES, Square, Tube, as_loss
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Graph, as_graph
 from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Compared, Rows, compared, rows_of
-from pairrank.torch.sums import (
-    Evaluate,
-    Evaluation,
-    compiled_sum,
-    differentiable,
-    tiled_sum,
-)
+from pairrank.torch.sums import Evaluate, Evaluation, compiled_sum, differentiable, tiled_sum
 
 PAIRS_PER_ROW = 1000
 """Of more pairs per row compiled sums, in time linear in the rows, pay for copies to the CPU."""

@@ -86,7 +86,7 @@ class _Gradient(Function):
     def forward(ctx: Any, upstream: Tensor, scores: Tensor, found: Evaluation) -> Tensor:
         ctx.found = found
         ctx.save_for_backward(upstream, scores)
-        return _scaled(found.gradient, upstream).to(scores.dtype)
+        return (found.gradient * upstream).to(scores.dtype)
 
     @staticmethod
     @once_differentiable
@@ -95,14 +95,9 @@ class _Gradient(Function):
         gradient = ctx.found.gradient
         v = vectors[0].to(gradient.dtype)
         with torch.autocast(scores.device.type, enabled=False):
-            product = _scaled(ctx.found.product(v), upstream)
+            product = ctx.found.product(v) * upstream
         by_upstream = torch.dot(gradient, v).to(upstream.dtype)
         return by_upstream, product.to(scores.dtype), None
-
-
-def _scaled(values: Tensor, factor: Tensor) -> Tensor:
-    """Return values times a scalar, in the type of the values."""
-    return values * factor.to(values.dtype)
 
 
 def compiled_sum(
@@ -346,20 +341,15 @@ def _sigmoidal(name: str, d: Tensor, order: int) -> Tensor:
         return (-d).clamp(min=0.0) + _normal_tail(x.abs()) / _SCALE
     if order == 1:
         return -torch.special.ndtr(-x)
-    return _SCALE * _density(x)
+    return _SCALE * _DENSITY * torch.exp(-0.5 * x * x)
 
 
 def _power(over: Tensor, power: int, order: int) -> Tensor:
     """Return over**power or a derivative by the margin, 0 where `over` is 0."""
     if order == 0:
         return over**power
-    if order == 1:
-        return -2.0 * over if power == 2 else -(over > 0.0).to(over.dtype)
-    return 2.0 * (over > 0.0).to(over.dtype) if power == 2 else torch.zeros_like(over)
-
-
-def _density(x: Tensor) -> Tensor:
-    return _DENSITY * torch.exp(-0.5 * x * x)
+    some = (over > 0.0).to(over.dtype)
+    return power * (power - 1) * some if order == 2 else -power * over ** (power - 1) * some
 
 
 def _normal_tail(x: Tensor) -> Tensor:
