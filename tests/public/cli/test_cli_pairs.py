@@ -1,4 +1,4 @@
-"""--pairs: comparisons beside the rows, to learn from and to judge by."""
+"""What is preferred, at the command line: --graph between labels, --pairs beside the rows."""
 
 from __future__ import annotations
 
@@ -10,25 +10,86 @@ import pytest
 
 from cli_rows import make_rows
 from cli_runs import record_of, refused, run
-from pairrank import MPRank, Pairs, RankNCG, RankRLS, RankSVM, SVRank, load_model, metrics
+from pairrank import (
+    MPRank,
+    OrderGraph,
+    Pairs,
+    RankNCG,
+    RankRLS,
+    RankSVM,
+    SVRank,
+    load_model,
+    metrics,
+)
 from pairrank.io import Rows, read_rows, write_rows
+
+
+def test_a_model_learns_from_edges_between_numbers(folder, tmp_path):
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--graph", "0<2")
+    model, rows = load_model(tmp_path / "m"), read_rows(folder / "train.txt")
+    assert model.graph == OrderGraph([(0, 2)])
+    plain = RankSVM(graph=OrderGraph([(0, 2)])).fit(rows.X, rows.y, qid=rows.qid)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
+
+
+def test_a_model_learns_from_edges_between_words(folder, tmp_path):
+    words = [folder / "words.csv", "--qid", "qid"]
+    graph = ["--graph", "poor<fair<good,poor<good"]
+    options = ["--valid", folder / "words.csv", "-o", tmp_path / "m", "--json"]
+    trained = json.loads(run("train", *words, *graph, *options).stdout)
+    full = record_of("train", folder / "train.txt", "-o", tmp_path / "n")
+    assert trained["n_pairs"] == full["n_pairs"]
+    a, b = load_model(tmp_path / "m").coef_, load_model(tmp_path / "n").coef_
+    np.testing.assert_allclose(a, b, rtol=1e-9)
+    judged = record_of("evaluate", tmp_path / "m", *words, "--metric", "wmw")
+    assert judged["wmw"] == trained["valid pairwise_accuracy"]
+    info = record_of("info", *words, *graph)
+    assert (info["levels"], info["n_pairs"]) == (3, trained["n_pairs"])
+
+
+def test_words_without_edges_are_told_of_the_option(folder, tmp_path):
+    words = [folder / "words.csv", "--qid", "qid"]
+    for arguments in (
+        ["train", *words, "-o", tmp_path / "n", "--graph", "chain"],
+        ["evaluate", folder / "model", *words],
+        ["info", *words],
+    ):
+        said = refused(*arguments)
+        assert "words.csv: the labels are text, such as 'fair' and 'good'" in said
+        assert "--graph 'low<high,...'" in said
+        assert "OrderGraph" not in said
+    said = refused("train", folder / "train.txt", "-o", tmp_path / "m", "--graph", "poor<good")
+    assert "'poor', but the labels are numbers" in said
+
+
+def test_an_absent_label_is_one_warning_and_no_pair_an_error(folder, tmp_path):
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q"]
+    said = run(*train, "--valid", folder / "train.txt", "--graph", "0<1,1<7").stderr
+    assert said == (
+        "pairrank: warning: the order graph names labels that are absent from y: 7.0; edges to "
+        "them are ignored: check their spelling, or leave them out\n"
+    )
+    result = run(*train, "--graph", "6<7", code=1)
+    assert "error: " in result.stderr
+    assert "train.txt" in result.stderr
+
 
 N_PAIRS = 150
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def home(tmp_path_factory):
     """Rows with comparisons that turn the order of their labels round."""
-    home = tmp_path_factory.mktemp("pairs")
+    made = tmp_path_factory.mktemp("pairs")
     rows = make_rows(0)
-    write_rows(home / "rows.txt", rows)
-    write_rows(home / "bare.csv", rows._replace(y=None, qid=None))
+    write_rows(made / "rows.txt", rows)
+    write_rows(made / "bare.csv", rows._replace(y=None, qid=None))
     words = np.array([f"item {number}" for number in range(60)])
-    write_rows(home / "words.csv", rows._replace(y=words, qid=None))
+    write_rows(made / "words.csv", rows._replace(y=words, qid=None))
     i, j, weight = comparisons(rows)
     lines = [f"{a},{b},{c!r}" for a, b, c in zip(i, j, weight, strict=True)]
-    (home / "pairs.csv").write_text("i,j,weight\n" + "\n".join(lines) + "\n")
-    return home
+    (made / "pairs.csv").write_text("i,j,weight\n" + "\n".join(lines) + "\n")
+    return made
 
 
 def comparisons(rows: Rows) -> tuple[list[int], list[int], list[float]]:
@@ -50,21 +111,21 @@ RANKERS = [
 
 @pytest.mark.parametrize("data", ["bare.csv", "words.csv"])
 @pytest.mark.parametrize(("model", "ranker", "magnitudes"), RANKERS)
-def test_comparisons_are_learnt_and_judged(folder, tmp_path, data, model, ranker, magnitudes):
+def test_comparisons_are_learnt_and_judged(home, tmp_path, data, model, ranker, magnitudes):
     i, j, weight = comparisons(make_rows(0))
     magnitude = np.resize(magnitudes, N_PAIRS).tolist()
     lines = [f"{a},{b},{c!r},{d!r}" for a, b, c, d in zip(i, j, weight, magnitude, strict=True)]
     text = "\n".join(["i,j,weight,magnitude", *lines]) + "\n"
     (tmp_path / "some.csv").write_text(text)
-    train = ["train", folder / data, "-o", tmp_path / "m", "--model", model, "--json"]
+    train = ["train", home / data, "-o", tmp_path / "m", "--model", model, "--json"]
     record = json.loads(run(*train, "--pairs", "-", stdin=text.encode()).stdout)
     pairs = Pairs(i, j, weight, magnitude=magnitude, n_rows=60)
-    rows = read_rows(folder / "rows.txt")
+    rows = read_rows(home / "rows.txt")
     scores = ranker.fit(rows.X, pairs).predict(rows.X)
     np.testing.assert_allclose(load_model(tmp_path / "m").coef_, ranker.coef_, rtol=1e-7)
     assert record["n_pairs"] == N_PAIRS
     assert "levels" not in record
-    judged = ["evaluate", tmp_path / "m", folder / "bare.csv", "--pairs", tmp_path / "some.csv"]
+    judged = ["evaluate", tmp_path / "m", home / "bare.csv", "--pairs", tmp_path / "some.csv"]
     found = record_of(*judged)
     accuracy = pytest.approx(metrics.pairwise_accuracy(pairs, scores))
     assert found["pairwise_accuracy"] == accuracy
@@ -75,10 +136,10 @@ def test_comparisons_are_learnt_and_judged(folder, tmp_path, data, model, ranker
 
 
 @pytest.mark.parametrize("search", [[], ["--search"]])
-def test_validation_rows_have_comparisons_or_labels(folder, tmp_path, search):
-    train = ["train", folder / "rows.txt", "--pairs", folder / "pairs.csv", "-o", tmp_path / "m"]
-    valid = ["--valid", folder / "rows.txt", "--json", *search]
-    by_pairs = json.loads(run(*train, *valid, "--valid-pairs", folder / "pairs.csv").stdout)
+def test_validation_rows_have_comparisons_or_labels(home, tmp_path, search):
+    train = ["train", home / "rows.txt", "--pairs", home / "pairs.csv", "-o", tmp_path / "m"]
+    valid = ["--valid", home / "rows.txt", "--json", *search]
+    by_pairs = json.loads(run(*train, *valid, "--valid-pairs", home / "pairs.csv").stdout)
     assert by_pairs["valid pairwise_accuracy"] > 0.7
     by_labels = json.loads(run(*train, *valid).stdout)
     assert by_labels["valid pairwise_accuracy"] < (0.6 if search else 0.3)
@@ -92,14 +153,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_comparisons_are_refused_with_their_line(folder, tmp_path, case):
+def test_bad_comparisons_are_refused_with_their_line(home, tmp_path, case):
     text, message = BAD[case]
     (tmp_path / "bad.csv").write_text(text)
     pairs = ["--pairs", tmp_path / "bad.csv"]
-    run("train", folder / "rows.txt", "-o", tmp_path / "model", "-q")
+    run("train", home / "rows.txt", "-o", tmp_path / "model", "-q")
     for command in (
-        ["train", folder / "rows.txt", "-o", tmp_path / "m"],
-        ["evaluate", tmp_path / "model", folder / "rows.txt"],
+        ["train", home / "rows.txt", "-o", tmp_path / "m"],
+        ["evaluate", tmp_path / "model", home / "rows.txt"],
     ):
         said = refused(*command, *pairs)
         assert re.search(message, said), said

@@ -176,10 +176,3 @@ def test_times_are_trained_on_and_judged(censored, tmp_path):
 )
 def test_options_that_times_refuse_are_named(censored, tmp_path, arguments, message):
     assert message in misused("train", censored[0], *arguments, "-o", tmp_path / "model")
-
-
-def test_an_event_that_is_neither_0_nor_1_is_refused(censored, tmp_path):
-    path, model = censored[0], tmp_path / "model"
-    said = refused("train", path, "--time", "days", "--event", "label", "-o", model)
-    assert "event must hold True or False, or 1 or 0 (got 7 in row 0)" in said
-    assert str(path) in said

@@ -236,6 +236,11 @@ def test_classifiers_of_two_levels_are_scored_by_the_higher_one(data, graph):
     assert (result.summary["pairwise_accuracy"] > 0.6).all()
 
 
+def test_a_metric_named_twice_counts_once(data):
+    result = run(data, {"a": Ridge(), "b": Column()}, metrics=["map", "map"])
+    assert result.metrics == result.differences["metric"].tolist() == ["map"]
+
+
 @pytest.mark.filterwarnings("error")
 def test_warnings_of_scaling_are_kept_and_not_raised(data):
     X = data.X.copy()
@@ -243,3 +248,15 @@ def test_warnings_of_scaling_are_kept_and_not_raised(data):
     result = run(data, {"column": Column(1)}, X=X)
     assert result.summary["reason"].tolist() == [""]
     assert "invalid value" in result.scores["warnings"][0]
+
+
+@pytest.mark.extras
+def test_rankers_of_lightgbm_and_xgboost_are_compared(data):
+    pytest.importorskip("lightgbm", reason="needs lightgbm: make test-extras")
+    pytest.importorskip("xgboost", reason="needs xgboost: make test-extras")
+    found = run(data, "lambdarank,rank:ndcg,rank:pairwise", cv=2)
+    assert found.summary["reason"].tolist() == [""] * 3
+    assert (found.summary["ndcg@5"] > 0.5).all()
+    weight = np.linspace(1, 2, data.y.size)  # XGBoost has weights of queries only
+    found = run(data, "lambdarank,rank:ndcg", sample_weight=weight, cv=2)
+    assert found.summary["reason"].tolist() == ["", "it takes no sample_weight"]
