@@ -80,6 +80,14 @@ def data_home() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def data() -> Any:
+    """Twelve queries of 15 rows with five levels; no test changes them."""
+    from pairrank.datasets import make_queries
+
+    return make_queries(12, 15, 4, random_state=0)
+
+
 @contextlib.contextmanager
 def cluster_of(n_workers, *, set_as_default):
     """Lend the client of a new cluster of processes."""

@@ -191,11 +191,11 @@ def assert_same(monkeypatch, small_blocks):
     return check
 
 
-def rows(with_queries: bool, n_levels: int = 5):
+def rows(n_levels: int = 5):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(N_ROWS, 6))
     y = np.argsort(np.argsort(X @ np.arange(6.0) + generator.normal(size=N_ROWS)))
-    qid = np.where(np.arange(N_ROWS) < 200, 0, np.arange(N_ROWS) // 20) if with_queries else None
+    qid = np.where(np.arange(N_ROWS) < 200, 0, np.arange(N_ROWS) // 20)
     return X, y * n_levels // N_ROWS, qid
 
 
@@ -225,7 +225,7 @@ def test_products_of_whole_numbers_are_exact(shape, dtype, form):
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_have_the_same_bits_on_any_number_of_threads(assert_same, form, dtype):
-    X = rows(False)[0].astype(dtype)
+    X = rows()[0].astype(dtype)
     design, (v, w) = Design(form(X)), np.random.default_rng(1).normal(size=(2, N_ROWS))
     assert len(design._blocks()) > 20
     assert_same(lambda: (design.scores(w[:6]), design.transposed(v), design.squares_transposed(v)))
@@ -241,7 +241,7 @@ def test_products_have_the_same_bits_on_any_number_of_threads(assert_same, form,
 def test_sums_have_the_same_bits_on_any_number_of_threads(
     assert_same, loss, pair_sum, weighted, n_levels
 ):
-    _, y, qid = rows(True, n_levels)
+    _, y, qid = rows(n_levels)
     scores, weight, *vectors = np.random.default_rng(1).normal(size=(7, N_ROWS))
     made = Levels.build(y, qid, sample_weight=np.exp(weight) if weighted else None)
 

@@ -1,7 +1,8 @@
-"""Comparing models: cells and tests equal their definitions; an interrupt keeps what is done."""
+"""Comparisons inside: tests, p-values and cells equal their definitions; interrupts; units."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,16 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import permutation_test
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from comparison_models import CALLS, Counting
-from pairrank import QueryKFold, compare
+from judged_rows import FirstFeature
+from pairrank import PairwiseClassifier, QueryKFold, compare
 from pairrank.comparison import KNOWN
 from pairrank.comparison.tables import corrected_t_test, holm
-from pairrank.datasets import make_queries
 from pairrank.metrics import ndcg_score
+from pairrank.metrics.tables import EXACT_UP_TO, compare_values
+
+pytestmark = pytest.mark.numeric
+
 
 P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12)
 
@@ -54,11 +60,6 @@ def test_shared_rows_widen_the_interval():
     variance = sum((v - 0.03) ** 2 for v in values) / 3
     t = 0.03 / math.sqrt((1 / 4 + ratio) * variance)
     assert corrected_t_test(values, ratio)[4] == pytest.approx(2 * stats.t.sf(t, 3), rel=1e-12)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_queries(12, 15, 4, random_state=0)
 
 
 def run(data, models, **more):
@@ -108,3 +109,54 @@ def test_an_interrupt_keeps_what_is_finished(data):
     assert partial.summary["n_folds"].tolist() == [2, 1]
     assert partial.best_ == "fine"
     assert partial.differences["n_units"].tolist() == [4]  # the queries of the fold of both
+
+
+def slow_p_value(differences):
+    """Return the share of sign patterns with a sum as large as the observed, in whole numbers."""
+    observed = abs(sum(differences))
+    sums = [
+        abs(sum(sign * each for sign, each in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    return sum(each >= observed for each in sums) / len(sums)
+
+
+def compared(differences, n_resamples=99, seed=0):
+    differences = np.asarray(differences, dtype=float)
+    return compare_values(differences, np.zeros(differences.size), n_resamples, 0.95, seed)
+
+
+@given(tenths=st.lists(st.integers(-5, 5), min_size=2, max_size=9))
+def test_the_p_value_of_few_queries_counts_every_swap(tenths):
+    found = compared(np.array(tenths) / 10)
+    assert found.exact
+    assert found.p_value == slow_p_value(tenths)
+    assert found.difference == pytest.approx(np.mean(tenths) / 10, abs=1e-15)
+
+
+def test_a_sampled_p_value_is_near_the_exact_one():
+    differences = np.random.default_rng(3).normal(0.15, 1, EXACT_UP_TO)
+    exact = compared(differences)
+    wanted = permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=2**EXACT_UP_TO
+    ).pvalue
+    assert exact.exact
+    assert exact.p_value == wanted
+    sampled = compared([*differences, 1e-9], n_resamples=20_000)
+    assert not sampled.exact
+    six_deviations = 6 * math.sqrt(wanted * (1 - wanted) / 20_000)
+    assert sampled.p_value == pytest.approx(wanted, abs=six_deviations)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("power", [-20, -400, -900])
+def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
+    generator = np.random.default_rng(0)
+    scores = generator.uniform(-1.0, 1.0, 200)
+    codes = (scores + generator.normal(size=200) > 0).astype(float)
+    wanted, found = (
+        PairwiseClassifier(FirstFeature(), method=method).fit(X, codes).predict_proba(X)
+        for X in (scores[:, None], np.ldexp(scores, power)[:, None])
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert np.ptp(found) > 0.2

@@ -54,8 +54,6 @@ def test_bands_merge_neighbouring_levels_and_weigh_as_much(rows, n_bands):
     "y",
     [
         np.array([127, -128, 0, 127], np.int8),
-        np.array([30_000, -30_000] * 40_000, np.int16),
-        np.array([2, 255, 2], np.uint8),
         np.array([True, True]),
         np.array([True, False]),
         np.array([-3.0, 1e3, 0.0], np.float32),

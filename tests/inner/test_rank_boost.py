@@ -69,14 +69,12 @@ def test_weights_and_sparse_rows_give_the_bins_of_repeated_rows(
     plain = encode(repeated, None, n_bins)
     for form in (np.asarray, sparse.csr_array):
         codes = encode(form(X), weight, n_bins)
-        for feature in range(2):
-            parts = (
-                each.cuts[each.cut_start[feature] : each.cut_start[feature + 1]]
-                for each in (codes, plain)
-            )
-            if np.isnan(X[:, feature]).any() == np.isnan(repeated[:, feature]).any():
-                np.testing.assert_array_equal(*parts)
+        for feature, column in enumerate(X.T):
+            at = slice(feature, feature + 2)
+            ours, wanted = (np.split(each.cuts, each.cut_start[at])[1] for each in (codes, plain))
+            if np.isnan(column).any() == np.isnan(repeated[:, feature]).any():
+                np.testing.assert_array_equal(ours, wanted)
             counted, n = weight > 0, codes.n_values[feature]
             assert n <= n_bins
             of_rows = codes.of_feature(feature)[counted]
-            np.testing.assert_array_equal(of_rows == n, np.isnan(X[counted, feature]))
+            np.testing.assert_array_equal(of_rows == n, np.isnan(column[counted]))

@@ -112,13 +112,9 @@ def test_bars_are_the_largest_weights_with_their_intervals(ranker):
     (segments,) = (lines.get_segments() for lines in display.bars_.errorbar.lines[2])
     reach = 1.959963984540054 * ranker.standard_errors_[order]
     np.testing.assert_allclose([(s[1, 0] - s[0, 0]) / 2 for s in segments], reach, rtol=1e-12)
-
-
-def test_weights_without_errors_have_no_intervals():
-    display = WeightsDisplay.from_estimator(RankSVM().fit(**ROWS), color="red")
-    assert display.bars_.errorbar is None
-    assert display.ax_.get_xlabel() == "weight"
-    assert display.figure_ is display.ax_.figure
+    without = WeightsDisplay.from_estimator(RankSVM().fit(**ROWS), color="red")
+    assert without.bars_.errorbar is None
+    assert without.ax_.get_xlabel() == "weight"
 
 
 def test_displays_take_axes_and_columns_of_one_length(ranker):
@@ -188,16 +184,11 @@ def test_scores_and_intervals_are_drawn_best_on_top(model):
     assert labels == [str(item) for item in ranking["item"]]
     bottom, top = display.ax_.get_ylim()
     assert bottom > top
-    assert display.figure_ is display.ax_.figure
-
-
-def test_the_best_are_drawn_where_they_are_told(model):
-    figure, ax = pyplot.subplots()
-    display = RatingsDisplay.from_estimator(model, top=2, ax=ax, color="red")
-    assert display.ax_ is ax
-    assert display.figure_ is figure
-    assert len(display.items) == 2
-    assert display.errorbar_[0].get_color() == "red"
+    best = RatingsDisplay.from_estimator(model, top=2, ax=display.ax_, color="red")
+    assert best.ax_ is display.ax_
+    assert best.figure_ is display.ax_.figure
+    assert len(best.items) == 2
+    assert best.errorbar_[0].get_color() == "red"
 
 
 def test_the_matrix_holds_probabilities_of_wins(model):

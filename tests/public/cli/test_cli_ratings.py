@@ -6,6 +6,7 @@ import csv
 import json
 
 import numpy as np
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
@@ -36,11 +37,6 @@ BASE = ("--winner", "W", "--loser", "L")
 READ = {"winner": "W", "loser": "L"}
 
 
-def rows(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.parametrize(
     ("options", "columns", "params"),
     [
@@ -64,14 +60,10 @@ def test_the_file_holds_the_ranking(votes, tmp_path, options, columns, params):
     output = tmp_path / "ranking.csv"
     shown = run("ratings", votes, *BASE, *options, "-o", output).stdout
     wanted = BradleyTerry(**params).fit(**read_votes(votes, **READ, **columns)._asdict()).ranking_
-    found = rows(output)
-    assert list(found[0]) == list(wanted)
+    found = pl.read_csv(output)
+    assert found.columns == list(wanted)
     for name in wanted:
-        values = [row[name] for row in found]
-        if name == "item":
-            assert values == wanted[name].tolist()
-        else:
-            np.testing.assert_array_equal(np.array(values, dtype=float), wanted[name])
+        np.testing.assert_array_equal(found[name].to_numpy(), wanted[name])
     assert [shown.index(name) for name in wanted["item"]] == sorted(map(shown.index, NAMES))
     assert "rank_low" in shown
     if "covariates" in columns:

@@ -15,14 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from comparison_models import Broken, Column, Nothing, Stopped, Warns
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, compare
-from pairrank.datasets import make_queries
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics import ndcg_score
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_queries(12, 15, 4, random_state=0)
 
 
 def run(data, models, **more):

@@ -13,15 +13,9 @@ from sklearn.linear_model import Ridge
 from comparison_models import Broken, Column, Huge, Warns
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import compare
-from pairrank.datasets import make_queries
 from pairrank.exceptions import PairrankError
 
 EVIL = "<i>&|_$%#\\{x}"
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_queries(12, 15, 4, random_state=0)
 
 
 def run(data, models, **more):

@@ -203,22 +203,16 @@ def test_bad_parquet_is_refused_with_column_and_row(tmp_path, columns, message):
 def test_parquet_labels_may_be_booleans_or_text(tmp_path, text):
     names = pa.array(["low", "high"]).cast(text)
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.table({"label": [True, False], "q": names, "a": [1, 2]}), path)
-    rows = read_rows(path, qid="q")
+    columns = {"label": [True, False], "q": names, "a": [True, False]}
+    large = pa.array([2**63 + 1, 2**63], pa.uint64())
+    pq.write_table(pa.table(columns | {"number": large}), path)
+    rows = read_rows(path, qid="q", drop=["number"])
     assert rows.y.tolist() == [1.0, 0.0]
     assert rows.y.dtype == np.float64
-    assert rows.qid.tolist() == ["low", "high"]
-    assert read_rows(path, label="q", drop=["label"]).y.tolist() == ["low", "high"]
-
-
-def test_parquet_keeps_whole_qids_and_reads_booleans(tmp_path):
-    path = tmp_path / "rows.parquet"
-    large = pa.array([2**63 + 1, 2**63], pa.uint64())
-    pq.write_table(pa.table({"label": [3, 1], "q": large, "a": [True, False]}), path)
-    rows = read_rows(path, qid="q")
-    assert rows.qid.tolist() == [2**63 + 1, 2**63]
     assert rows.X.tolist() == [[1.0], [0.0]]
-    assert rows.y.dtype == np.float64
+    assert rows.qid.tolist() == ["low", "high"]
+    assert read_rows(path, label="q", drop=["label", "number"]).y.tolist() == ["low", "high"]
+    assert read_rows(path, qid="number", drop=["q"]).qid.tolist() == [2**63 + 1, 2**63]
 
 
 def test_cut_parquet_is_refused(tmp_path):

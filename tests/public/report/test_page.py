@@ -35,11 +35,6 @@ EVIL = '<script>alert("x")</script>&'
 
 
 @pytest.fixture(scope="module")
-def data():
-    return make_queries(12, 15, 4, random_state=0)
-
-
-@pytest.fixture(scope="module")
 def ranker(data):
     return RankNCG(covariance="rows").fit(data.X, data.y, qid=data.qid)
 
