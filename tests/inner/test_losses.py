@@ -1,4 +1,4 @@
-"""Every loss of the table: its formula, derivatives and family say the same."""
+"""Losses and kernels inside: formulas, derivatives, families and features say the same."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import sparse, special
+from sklearn.svm import SVC
 
+from kernel_definitions import KERNELS, rows_of
 from loss_table import NAMED
 from pairrank._protocols import Exponential as ExponentialFamily
 from pairrank._protocols import Generic, PiecewisePolynomial
 from pairrank.compiled import sigmoid
+from pairrank.kernels import Kernel
+from pairrank.kernels import kernel as kernel_module
+from pairrank.kernels.columns import KernelColumns
 from pairrank.losses import Logistic, Probit, as_loss
+
+pytestmark = pytest.mark.numeric
+
 
 MARGINS = np.concatenate([np.linspace(-12.0, 12.0, 97), [1e-3, -1.0, 0.5, 1.0, 30.0, -30.0]])
 
@@ -63,3 +71,29 @@ def test_vectorised_functions_are_exact():
     np.testing.assert_allclose(density, wanted, rtol=1e-12)
     mills = np.array([sigmoid.mills_ratio(value) for value in x])
     np.testing.assert_allclose(density * mills, special.ndtr(-x), rtol=0.0, atol=1e-15)
+
+
+def test_gamma_follows_scikit_learn():
+    X = 3.0 * rows_of(50) + 1.0
+    X[np.abs(X) < 1.0] = 0.0
+    assert Kernel("rbf").fit(X).gamma_ == 0.25
+    scale = SVC(gamma="scale").fit(X, np.arange(50) % 2)._gamma
+    for form in (X, sparse.csr_array(X), X.astype(np.float32)):
+        assert Kernel("rbf", gamma="scale").fit(form).gamma_ == pytest.approx(scale, rel=1e-6)
+    assert Kernel("rbf", gamma="scale").fit(np.ones((5, 3))).gamma_ == 1.0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_blocks_change_nothing(name, monkeypatch):
+    X = rows_of(101)
+    features = Kernel(**KERNELS[name][0], method="nystroem", n_components=20).fit(X)
+    whole = features.transform(X)
+    monkeypatch.setattr(kernel_module, "_BLOCK_ENTRIES", 140)
+    np.testing.assert_allclose(features.transform(X), whole, rtol=1e-9, atol=1e-9)
+
+
+def test_a_dense_row_far_from_all_others_has_an_rbf_kernel_of_zero_with_them():
+    X = rows_of(6)
+    X[4, 1] = 1e200
+    values = KernelColumns(Kernel("rbf"), 0.25, X)(X)
+    np.testing.assert_array_equal(values[4], np.arange(6) == 4)

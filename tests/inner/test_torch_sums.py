@@ -1,4 +1,4 @@
-"""Sums by torch's operations against the double loop, and against compiled sums."""
+"""Sums by torch's operations against the double loop, and RankNet's batches against the sum."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 import torch  # noqa: E402
 
-from pairrank.losses import Square, Tube  # noqa: E402
+from pairrank.losses import Logistic, Square, Tube  # noqa: E402
+from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences  # noqa: E402
 from pairrank.torch import sums  # noqa: E402
+from pairrank.torch.rank_net_training import shuffled, whole  # noqa: E402
 from pairrank.torch.sums import tiled_sum  # noqa: E402
 
 KNOWN = [name for name in LOSSES if name != "no family"]
 SEVERAL_TERMS = ("modified_huber", "huberised_hinge")
 
 
-def summed(loss, preferences, scores, v) -> tuple:
+def summed(loss, preferences, scores, v, *, device="cpu") -> tuple:
     """Return value, gradient and Hessian product of the sum by torch."""
-    evaluate = tiled_sum(loss, preferences, 1.0, torch.device("cpu"))
-    found = evaluate(torch.tensor(scores, dtype=torch.float64))
-    product = found.product(torch.tensor(v, dtype=torch.float64))
-    return float(found.value), found.gradient.numpy(), product.numpy()
+    evaluate = tiled_sum(loss, preferences, 1.0, torch.device(device))
+    found = evaluate(torch.tensor(scores, dtype=torch.float64, device=device))
+    product = found.product(torch.tensor(v, dtype=torch.float64, device=device))
+    return float(found.value), found.gradient.cpu().numpy(), product.cpu().numpy()
 
 
 def sizes_of(name: str, problem: Problem, wanted: Sums) -> Sums:
@@ -49,11 +51,11 @@ def sizes_of(name: str, problem: Problem, wanted: Sums) -> Sums:
     )
 
 
-def assert_is_definition(name: str, problem: Problem) -> None:
+def assert_is_definition(name: str, problem: Problem, *, device="cpu") -> None:
     levels = levels_of(problem)
     loss = LOSSES[name].loss
     wanted = sizes_of(name, problem, double_loop(problem, LOSSES[name].definition, levels))
-    value, gradient, product = summed(loss, levels, problem.scores, problem.v)
+    value, gradient, product = summed(loss, levels, problem.scores, problem.v, device=device)
     if wanted.value > 1e290:
         assert value > 1e289
         return
@@ -75,6 +77,14 @@ def test_small_tiles_hold_every_pair(name, problem):
         assert_is_definition(name, problem)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU with CUDA")
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("queries", [1, 7])
+def test_many_rows_on_a_gpu(name, queries):
+    problem = random_problem(300, 5, queries=queries, weighted=True)
+    assert_is_definition(name, problem, device="cuda")
+
+
 @pytest.mark.parametrize("loss", [Square(), Tube(0.1), Tube(0.3, 2), Tube(0.0, 1)], ids=repr)
 @pytest.mark.parametrize("queries", [1, 5])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -93,3 +103,31 @@ def test_differences_are_those_of_the_double_loop(loss, queries, weighted):
     np.testing.assert_allclose(found[1], slope.sum(1) - slope.sum(0), rtol=1e-11, atol=1e-12)
     product = (change.sum(1) - change.sum(0)) if loss.smooth else np.zeros(60)
     np.testing.assert_allclose(found[2], product, rtol=1e-11, atol=1e-11)
+
+
+def batch_sum(batch, scores):
+    """Return the factor times the logistic sum of a batch at the scores of all rows."""
+    if not batch.preferences.n_pairs:
+        return 0.0
+    own = scores if batch.rows is None else scores[batch.rows]
+    bound = bind(Logistic(), batch.preferences, pair_sum="direct")
+    return batch.factor * bound.at(np.ascontiguousarray(own)).value
+
+
+@given(problem=problems_with_roles())
+def test_the_batches_of_an_epoch_add_up_to_every_pair(problem):
+    scores = np.random.default_rng(0).normal(size=problem.y.size)
+    for reduction in ("sum", "query"):
+        levels = levels_of(problem, reduction)
+        if not levels.n_pairs:
+            return
+        wanted = bind(Logistic(), levels, pair_sum="direct").at(scores).value
+        assert batch_sum(whole(levels), scores) == pytest.approx(wanted, rel=1e-12)
+        generator = np.random.default_rng(1)
+        epochs = shuffled(levels, max(1, levels.n_queries // 3), generator)
+        for _ in range(2):
+            batches = list(next(epochs))
+            factors = {batch.factor for batch in batches}
+            assert factors == {float(len(batches))}
+            total = sum(batch_sum(batch, scores) for batch in batches) / len(batches)
+            assert total == pytest.approx(wanted, rel=1e-12)
