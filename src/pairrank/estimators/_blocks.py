@@ -94,7 +94,7 @@ def held_passes(
     """
     if isinstance(X, RowBlocks):
         refuse_given(y_val=y, **{f"{name}_val": part for name, part in layout.items()})
-        return X._raw()._passes(beside)
+        return X._changed(_scaler=None)._passes(beside)  # fitted weights are of raw features
     if not are_given(X, y, layout):
         return None
     return RowBlocks.from_arrays(X, y, **layout)._passes(beside)
