@@ -142,7 +142,6 @@ class RowBlocks:
         """
         from pairrank.io.parquet_blocks import ParquetBlocks
 
-        _check_block_rows(batch_rows)
         columns = (label, qid, weight, winner_weight, loser_weight)
         source = ParquetBlocks(
             data,
@@ -152,7 +151,7 @@ class RowBlocks:
             drop_text=drop_text,
             batch_rows=batch_rows,
             dtype=dtype,
-            block_bytes=_block_bytes(memory_limit),
+            block_bytes=_block_bytes(memory_limit, batch_rows),
         )
         return cls._of(source, memory_limit)
 
@@ -186,9 +185,8 @@ class RowBlocks:
         -------
         RowBlocks
         """
-        _check_block_rows(batch_rows)
         arrays = RowBlock(X, y, qid, sample_weight, winner_weight, loser_weight)
-        source = ArraySource(arrays, batch_rows, _block_bytes(memory_limit))
+        source = ArraySource(arrays, batch_rows, _block_bytes(memory_limit, batch_rows))
         return cls._of(source, memory_limit)
 
     @classmethod
@@ -292,10 +290,6 @@ class RowBlocks:
         vars(changed).update(changes)
         return changed
 
-    def _raw(self) -> Self:
-        """Return the same blocks, not standardised: fitted weights are those of raw features."""
-        return self._changed(_scaler=None)
-
     def _reporting(self, report: ReadingHook | None) -> Self:
         """Return the same blocks; `report` is called with a `Reading` after each block."""
         return self._changed(_report=report)
@@ -351,12 +345,9 @@ def check_names(names: Sequence[str] | None, ranker: Any) -> None:
     )
 
 
-def _block_bytes(memory_limit: float) -> int:
-    """Return the bytes of X in a block, at most an eighth of the room for blocks."""
-    check_number(memory_limit, "memory_limit")
-    return max(_LEAST_BLOCK, int(min(BLOCK_BYTES, (memory_limit - INTERPRETER_BYTES) / 8)))
-
-
-def _check_block_rows(batch_rows: Any) -> None:
+def _block_bytes(memory_limit: float, batch_rows: Any) -> int:
+    """Return the bytes of X in a block, at most an eighth of the room for blocks; check both."""
     if batch_rows is not None:
         check_number(batch_rows, "batch_rows", integer=True)
+    check_number(memory_limit, "memory_limit")
+    return max(_LEAST_BLOCK, int(min(BLOCK_BYTES, (memory_limit - INTERPRETER_BYTES) / 8)))

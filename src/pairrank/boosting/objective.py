@@ -103,7 +103,8 @@ class AllPairsObjective:
         self.eps = eps
         self.own = own_arrays(**rows_given(rows, "")[0])
         if self._is_of_differences:
-            refuse_roles(*map(self.own.get, ROLES))
+            winner_weight, loser_weight = map(self.own.get, ROLES)
+            refuse_roles(winner_weight, loser_weight)
             if self.graph != "full" or reduction != "auto":
                 raise PairrankError(
                     f"{self.loss!r} compares every pair of a query, so it takes no graph and no "

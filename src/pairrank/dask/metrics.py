@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from dask.core import literal
@@ -18,11 +18,11 @@ from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
 from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept
 from pairrank.dask.partitions import Column, Graph, check_alike, check_lengths, column_of
-from pairrank.estimators._rows import aligned
 from pairrank.metrics import _tallies
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
 from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
+from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.metrics._tallies import Tally
 from pairrank.metrics.lists import check_relevant_from
 from pairrank.preferences import Graph as OrderOfLabels
@@ -52,6 +52,7 @@ of other queries go to one worker: about 8 bytes per row for each argument."""
 
 
 @described_by(parameters_of(accuracy_in_memory), _SHARED)
+@takes_rows("")
 def pairwise_accuracy(
     y_true: Any,
     scores: Any,
@@ -59,14 +60,10 @@ def pairwise_accuracy(
     graph: OrderOfLabels = "full",
     ties: Literal["half", "correct", "error"] = "half",
     average: Literal["pairs", "queries", "edges"] = "pairs",
-    qid: Any = None,
-    sample_weight: Any = None,
-    winner_weight: Any = None,
-    loser_weight: Any = None,
     client: Any = None,
+    **rows: Unpack[RowArguments],
 ) -> float:
     """Return the share of preferences that the scores order correctly, over all partitions."""
-    rows = aligned(locals())
     options: Any = {"graph": as_graph(graph), "ties": ties, "average": average}
     accuracy_in_memory([0.0, 1.0], [0.0, 1.0], **{**options, "graph": "full"})
     tally = _tally(_tallies.tally_pairs, options, y_true, scores, rows, client)
@@ -74,6 +71,7 @@ def pairwise_accuracy(
 
 
 @described_by(parameters_of(auc_in_memory), _SHARED)
+@takes_rows("")
 def auc_score(
     y_true: Any,
     scores: Any,
@@ -81,14 +79,10 @@ def auc_score(
     relevant_from: float | None = None,
     ties: Literal["half", "correct", "error"] = "half",
     average: Literal["pairs", "queries"] = "pairs",
-    qid: Any = None,
-    sample_weight: Any = None,
-    winner_weight: Any = None,
-    loser_weight: Any = None,
     client: Any = None,
+    **rows: Unpack[RowArguments],
 ) -> float:
     """Return the area under the ROC curve of relevant rows, over all partitions."""
-    rows = aligned(locals())
     check_relevant_from(relevant_from)
     options: Any = {"ties": ties, "average": average}
     auc_in_memory([0.0, 1.0], [0.0, 1.0], **options)
@@ -121,7 +115,7 @@ def ndcg_score(
     """Return NDCG@k averaged over the queries of all partitions."""
     options: Any = {"k": k, "discount": discount, "gain": gain, "empty": empty}
     ndcg_in_memory([0.0, 1.0], [0.0, 1.0], **options)
-    rows = {"qid": qid, "sample_weight": sample_weight}
+    rows: RowArguments = {"qid": qid, "sample_weight": sample_weight}
     tally = _tally(_tallies.tally_lists, options, y_true, scores, rows, client)
     return tally.value("no query has a relevant row")
 
@@ -136,7 +130,7 @@ def _tally(
 ) -> Tally:
     """Return the tally of all queries, each where its rows are; crossing queries in one task."""
     measure = functools.partial(function, **options)
-    given = {"y_true": y, **{name: part for name, part in rows.items() if part is not None}}
+    given = {"y_true": y, **rows_given(rows, "")[0]}
     columns = [column_of(part, name) for name, part in {**given, "scores": scores}.items()]
     check_alike(columns)
     client = client_of(client)

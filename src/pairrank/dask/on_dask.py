@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import dask
 import numpy as np
@@ -22,8 +22,8 @@ from pairrank.dask.partitions import column_of, features_of, is_dataframe, parti
 from pairrank.dask.passes import DaskPasses
 from pairrank.estimators._blocks import fit_on_passes, held_passes
 from pairrank.estimators._docstrings import Described, ranker
-from pairrank.estimators._rows import aligned
 from pairrank.exceptions import FitInterruptedError, PairrankError
+from pairrank.metrics._inputs import AllRowArguments, RowArguments, rows_given, takes_rows
 
 _NOT_NEEDED = ("history_", "validation_scores_", "partial_coef_")
 """Fitted attributes that predictions do not need."""
@@ -70,22 +70,16 @@ class OnDask(Described):
         """Return the class of the ranker in memory."""
         return next(base for base in cls.__mro__ if not issubclass(base, OnDask))
 
+    @takes_rows("", "_val")
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
-        qid_val: Any = None,
-        sample_weight_val: Any = None,
-        winner_weight_val: Any = None,
-        loser_weight_val: Any = None,
         callback: Callback | None = None,
+        **rows_by_name: Unpack[AllRowArguments],
     ) -> Self:
         """Learn the weights from every pair; the weights are here when it returns.
 
@@ -118,16 +112,16 @@ class OnDask(Described):
             On Ctrl-C, or if the cluster is lost. Its `partial_coef_` has the last weights. With
             ``warm_start=True`` the next `fit` goes on from them.
         """
-        given = locals()
+        layout, held_layout = rows_given(rows_by_name, "", "_val")
         estimator: Any = self
         estimator._check_parameters()
         estimator._check_blocks()
         check_choice(self.persist, "persist", ("auto", True, False))
-        parts = partitions_of(X, y, aligned(given))
+        parts = partitions_of(X, y, layout)
         if is_dask_collection(X_val):
-            held_parts = partitions_of(X_val, y_val, aligned(given, "_val"), "_val")
+            held_parts = partitions_of(X_val, y_val, held_layout, "_val")
         else:
-            held = held_passes(X_val, y_val, aligned(given, "_val"))
+            held = held_passes(X_val, y_val, held_layout)
         client = client_of(self.client)
         passes = DaskPasses(parts, client, self.persist)
         if is_dask_collection(X_val):
@@ -168,16 +162,8 @@ class OnDask(Described):
             _scores, dask.delayed(local), dtype=float, drop_axis=1, meta=np.empty(0)
         )
 
-    def score(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
-    ) -> float:
+    @takes_rows("")
+    def score(self, X: Any, y: Any = None, **rows: Unpack[RowArguments]) -> float:
         """Return the pairwise accuracy of the scores over the ranker's own order graph.
 
         Parameters
@@ -191,12 +177,11 @@ class OnDask(Described):
         float
             As `pairrank.dask.metrics.pairwise_accuracy`, which says what travels.
         """
-        rows = aligned(locals())
         if not is_dask_collection(X):
             return float(self.to_local().score(X, y, **rows))
         estimator: Any = self
-        how = {"graph": estimator.graph, "client": self.client, **rows}
-        return pairwise_accuracy(y, self.predict(X), **how)
+        scores, graph = self.predict(X), estimator.graph
+        return pairwise_accuracy(y, scores, graph=graph, client=self.client, **rows)
 
     def rank(self, X: Any, qid: Any = None) -> Any:
         """Return the position of each row in memory within its query, 1 = best.

@@ -148,7 +148,8 @@ class BaseRanker(Described, BaseEstimator):
         -----
         Costs a prediction and O(m log m) for m rows.
         """
-        labels, given = y, {**rows}
+        labels: Any = y
+        given: dict[str, Any] = {**rows}
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
@@ -211,7 +212,8 @@ class BaseRanker(Described, BaseEstimator):
                 "RowBlocks hold labels themselves)"
             )
         if reset and self._role_refusal:
-            refuse_roles(*map(layout.get, ROLES), self._role_refusal)
+            winner_weight, loser_weight = map(layout.get, ROLES)
+            refuse_roles(winner_weight, loser_weight, self._role_refusal)
         X = self._check_X(X, reset=reset)
         n_rows = X.shape[0]
         if not isinstance(y, Pairs):

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairrank import threads
 from pairrank._protocols import Callback, FloatArray
+from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog, describe
@@ -22,11 +23,16 @@ from pairrank.preferences import as_graph, refuse_roles
 
 
 def fit_row_blocks(
-    ranker: Any, blocks: RowBlocks, callback: Callback | None, *validation: Any
+    ranker: Any,
+    blocks: RowBlocks,
+    callback: Callback | None,
+    X_val: Any,
+    y_val: Any,
+    held_layout: Mapping[str, Any],
 ) -> Any:
-    """Fit a ranker on RowBlocks; `validation` are X, y and layout of `held_passes`."""
+    """Fit a ranker on RowBlocks, with validation rows for `held_passes`."""
     passes, scale = blocks._passes(), getattr(blocks._scaler, "scale_", 1.0)
-    held = held_passes(*validation, passes)
+    held = held_passes(X_val, y_val, held_layout, passes)
     return fit_on_passes(ranker, passes, held=held, callback=callback, scale=scale)
 
 
@@ -88,7 +94,7 @@ def held_passes(
     """
     if isinstance(X, RowBlocks):
         refuse_given(y_val=y, **{f"{name}_val": part for name, part in layout.items()})
-        return X._raw()._passes(beside)
+        return X._changed(_scaler=None)._passes(beside)  # fitted weights are of raw features
     if not are_given(X, y, layout):
         return None
     return RowBlocks.from_arrays(X, y, **layout)._passes(beside)
@@ -144,7 +150,7 @@ def held_rows(passes: Passes) -> Rows:
         raise PairrankError(
             "X_val has no labels: name their column, or yield (X, y) or (X, y, qid)"
         )
-    return Rows(None, y, *rest, places=np.arange(y.size))
+    return Rows(None, y, places=np.arange(y.size), **dict(zip(ALIGNED, rest, strict=True)))
 
 
 def without_features(index: int, block: RowBlock, shared: None) -> RowBlock:

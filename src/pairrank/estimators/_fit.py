@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from itertools import zip_longest
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,7 @@ from pairrank.estimators._rows import (
     row_scores,
 )
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
-from pairrank.metrics._inputs import rows_given, takes_rows
+from pairrank.metrics._inputs import AllRowArguments, rows_given, takes_rows
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Pairs
 
@@ -71,7 +71,7 @@ class FittedRanker(BaseRanker, ABC):
         X_val: Features | RowBlocks | None = None,
         y_val: ArrayLike | Pairs | None = None,
         callback: Callback | None = None,
-        **rows_by_name: Any,
+        **rows_by_name: Unpack[AllRowArguments],
     ) -> Self:
         """Learn the weights from every pair.
 

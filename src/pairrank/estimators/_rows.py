@@ -61,11 +61,6 @@ class Rows(NamedTuple):
         return Rows(None, y, places=places, **layout)
 
 
-def aligned(given: dict[str, Any], suffix: str = "") -> dict[str, Any]:
-    """Return the `ALIGNED` arguments among a function's `locals()`, named without the suffix."""
-    return {name: given[name + suffix] for name in ALIGNED}
-
-
 def are_given(X: Any, y: Any, layout: Mapping[str, Any]) -> bool:
     """Whether validation rows are given; raise a PairrankError where X_val or y_val is missing."""
     given = {"X": X, "y": y, **layout}

@@ -79,7 +79,7 @@ class MPRank(MagnitudeRanker):
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", *own))
 
     @property
-    def _solves_kernels(self) -> bool:
+    def _solves_kernels(self) -> bool:  # type: ignore[override]
         return self.n == 2
 
     def _loss(self) -> Square | Tube:

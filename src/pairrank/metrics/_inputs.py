@@ -31,6 +31,15 @@ class RowArguments(TypedDict, total=False):
     loser_weight: ArrayLike | None
 
 
+class AllRowArguments(RowArguments, total=False):
+    """`RowArguments`, of training rows and of validation rows."""
+
+    qid_val: ArrayLike | None
+    sample_weight_val: ArrayLike | None
+    winner_weight_val: ArrayLike | None
+    loser_weight_val: ArrayLike | None
+
+
 _SHARED = entries("""
 y_true : array-like of shape (n_rows,)
     Labels, any finite numbers.

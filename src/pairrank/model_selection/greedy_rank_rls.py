@@ -155,7 +155,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         check_is_fitted(self)
         fitted = RankRLS(self.alpha)
         names = "coef_", "n_pairs_", "n_features_in_", "feature_names_in_"
-        vars(fitted).update({name: vars(self)[name] for name in names if hasattr(self, name)})
+        fitted.__dict__.update({name: vars(self)[name] for name in names if hasattr(self, name)})
         fitted.save(path)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.metrics._inputs import rows_given, takes_rows
+from pairrank.metrics._inputs import AllRowArguments, rows_given, takes_rows
 from pairrank.model_selection.scorers import get_query_scorer, ranker_in, requested
 from pairrank.preferences import Pairs
 
@@ -93,7 +93,7 @@ def regularization_path(
     scoring: str | Callable[..., float] = "pairwise_accuracy",
     warm_start: bool = False,
     fit_params: Mapping[str, Any] | None = None,
-    **rows: Any,
+    **rows: Unpack[AllRowArguments],
 ) -> RegularizationPath:
     """Fit an estimator at each value of a parameter and choose by validation rows.
 

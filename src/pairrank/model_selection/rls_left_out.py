@@ -74,7 +74,7 @@ class Spectrum:
         weights = _solved(self.values, self.vectors, self.moments, alphas)
         if not self.is_dual:
             return weights
-        columns = self.problem.moments(np.hstack(weights))
+        columns = self.problem.moments(np.hstack(list(weights)))
         return np.stack(np.hsplit(columns, alphas.size))
 
     def shrinkage(self, alphas: FloatArray) -> FloatArray:

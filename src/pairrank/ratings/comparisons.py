@@ -77,9 +77,10 @@ def check_comparisons(
     kept = np.flatnonzero(count)
     present, codes = np.unique((first[kept], second[kept]), return_inverse=True)
     winner, loser = codes.reshape(2, -1).astype(np.int32)
-    per_row = (each[kept] for each in (is_tie, count, features))
     group = None if group is None else group[kept]
-    return Comparisons(items[present], winner, loser, *per_row, names, group)
+    return Comparisons(
+        items[present], winner, loser, is_tie[kept], count[kept], features[kept], names, group
+    )
 
 
 def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:
