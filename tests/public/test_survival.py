@@ -19,15 +19,11 @@ from pairrank.survival import concordance_index
 EPS = np.finfo(np.float64).eps
 
 
-def comparable_pairs(event: Sequence[Any], time: Sequence[float]) -> list[tuple[int, int]]:
+def comparable_pairs(event: Sequence[Any], time: Sequence[float]) -> list[list[int]]:
     """Return every (i, j) where i has an event and j is known to last longer."""
-    rows = range(len(time))
-    return [
-        (i, j)
-        for i in rows
-        for j in rows
-        if event[i] and (time[j] > time[i] or (time[j] == time[i] and not event[j]))
-    ]
+    event, time = np.asarray(event, dtype=bool), np.asarray(time)
+    lasts = (time > time[:, None]) | ((time == time[:, None]) & ~event)
+    return np.argwhere(event[:, None] & lasts).tolist()
 
 
 def uncensored(event: Sequence[Any], time: Sequence[float], at: float) -> float:

@@ -9,8 +9,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -135,15 +133,6 @@ def test_odd_names_are_quoted(format):
     content = written(ranker, format, feature_names=ODD)
     found = READERS[format](content, ODD, ROWS)
     np.testing.assert_allclose(found, ranker.predict(ROWS), atol=1e-4)
-
-
-@given(st.text(st.characters().filter(str.isprintable), min_size=1))
-def test_any_text_that_can_be_printed_is_a_name(name):
-    ranker = RankRLS().fit(ROWS[:, :2], LABELS)
-    names = [name, name + "2"]
-    for format in NAMED:
-        found = READERS[format](written(ranker, format, feature_names=names), names, ROWS[:, :2])
-        np.testing.assert_allclose(found, ranker.predict(ROWS[:, :2]), atol=1e-5)
 
 
 def test_names_come_from_the_fit_unless_they_are_given():
