@@ -16,16 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from pairrank import (
-    ConvexHullRanker,
-    Kernel,
-    OrderGraph,
-    RankNCG,
-    RankRLS,
-    RankSVM,
-    SVRank,
-    load_model,
-)
+from pairrank import ConvexHullRanker, Kernel, OrderGraph, RankNCG, RankRLS, RankSVM, load_model
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io.model_file import ModelRecord, read_model, write_model
 
@@ -143,7 +134,6 @@ Y = np.arange(30) % 3
 SPARSE = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
 
 MODELS = {
-    "linear": lambda: RankSVM(tol=0.1).fit(X, Y),
     "covariance": lambda: RankNCG(covariance="laplace", tol=0.1).fit(X, Y),
     "graph": lambda: RankSVM(graph=OrderGraph([(0, 1), (1, 2)]), tol=0.1).fit(X, Y),
     "targets": lambda: RankRLS().fit(X, np.column_stack([Y, -Y])),
@@ -154,7 +144,6 @@ MODELS = {
         X @ X.T, Y
     ),
     "hull": lambda: ConvexHullRanker().fit(X, Y, qid=np.array(list("aaaaabbbbb") * 3)),
-    "sv": lambda: SVRank(tol=0.1).fit(X, Y),
 }
 ROWS = {"sparse poly": SPARSE, "precomputed": X @ X.T}
 ODD = [None, True, -1, 2.5, float("nan"), "scale", [], [[1, 2], [2, 1]], 10**30,
@@ -253,6 +242,6 @@ def test_arrays_of_another_shape_or_type_or_that_are_not_finite_are_refused(
 
 @pytest.mark.parametrize("remembered", [{"zero_based": "x"}, {"columns": {"qid": 1}}])
 def test_columns_of_a_wrong_type_are_refused(records, tmp_path, remembered):
-    record = records["linear"]
+    record = records["covariance"]
     info = record.info | remembered
     assert not works_or_is_refused(tmp_path / "m", record._replace(info=info), X)

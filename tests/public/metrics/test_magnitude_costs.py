@@ -113,16 +113,17 @@ def test_an_offset_costs_no_digits_and_huge_scores_no_warning(metric):
     assert value == math.inf if power_of(metric) == 2 else 1e299 < value < 1e301
 
 
-def test_bad_arguments_of_costs_are_refused():
-    y, s = [0, 1], [0.0, 1.0]
-    for metric in (hinge_rank_cost, hinge_magnitude_cost, tube_cost):
-        with pytest.raises(PairrankError, match=r"n must be one of 1, 2 \(got 3\)"):
-            metric(y, s, n=3)
-        with pytest.raises(PairrankError, match="n must be a whole number"):
-            metric(y, s, n=True)
-        with pytest.raises(PairrankError, match="average must be one of"):
-            metric(y, s, average="edges")
-        with pytest.raises(PairrankError, match="one per row"):
-            metric(y, [0.0])
+@pytest.mark.parametrize("metric", [hinge_rank_cost, hinge_magnitude_cost, tube_cost])
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"n": 3}, r"n must be one of 1, 2 \(got 3\)"),
+        ({"n": True}, "n must be a whole number"),
+        ({"average": "edges"}, "average must be one of"),
+    ],
+)
+def test_bad_arguments_of_costs_are_refused(metric, options, complaint):
+    with pytest.raises(PairrankError, match=complaint):
+        metric([0, 1], [0.0, 1.0], **options)
     with pytest.raises(PairrankError, match="epsilon must be at least 0"):
-        tube_cost(y, s, epsilon=-0.5)
+        tube_cost([0, 1], [0.0, 1.0], epsilon=-0.5)
