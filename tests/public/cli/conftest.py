@@ -28,6 +28,7 @@ def folder(tmp_path_factory) -> Path:
             write_rows(home / f"{name}_weighted.{suffix}", weighted_rows(seed))
     rows = make_rows(0)
     write_rows(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
+    write_rows(home / "train.txt.gz", rows)
     write_rows(home / "flat.txt", rows._replace(y=np.ones(60)))
     run("train", home / "train.txt", "-o", home / "model", "-q")
     run("train", home / "train.csv", "-o", home / "named", "--qid", "qid", "-q")

@@ -16,20 +16,6 @@ from pairrank.io import write_rows
 NAMES = ["f1", "f2", "f3", "f4"]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("export")
-    write_rows(home / "rows.txt", make_rows(0))
-    write_rows(home / "rows.csv", make_rows(0))
-    run("train", home / "rows.txt", "-o", home / "model", "-q")
-    run("train", home / "rows.csv", "-o", home / "named", "--qid", "qid", "-q")
-    kernel = ["--kernel", "rbf", "--components", 5, "--kernel-features", "nystroem"]
-    run("train", home / "rows.txt", "-o", home / "kernel", "-q", *kernel)
-    near = make_rows(1)
-    write_rows(home / "far.txt", near._replace(X=1e9 + near.X))
-    return home
-
-
 @pytest.mark.parametrize("format", ["solr", "sql"])
 def test_a_model_is_written_in_a_format(folder, tmp_path, format):
     target = tmp_path / "out"
@@ -69,7 +55,7 @@ def test_names_are_the_models_or_given(folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("model", "data", "columns"),
-    [("model", "rows.txt", []), ("named", "rows.csv", ["--label", "label", "--qid", "qid"])],
+    [("model", "train.txt", []), ("named", "train.csv", ["--label", "label", "--qid", "qid"])],
 )
 def test_a_check_says_that_the_order_is_kept(folder, tmp_path, model, data, columns):
     asked = ["-o", tmp_path / "m", "--format", "json", "--check", folder / data, *columns]
@@ -81,7 +67,9 @@ def test_a_check_says_that_the_order_is_kept(folder, tmp_path, model, data, colu
 
 
 def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
-    asked = ["-o", tmp_path / "m", "--format", "solr", "--check", folder / "far.txt"]
+    near = make_rows(1)
+    write_rows(tmp_path / "far.txt", near._replace(X=1e9 + near.X))
+    asked = ["-o", tmp_path / "m", "--format", "solr", "--check", tmp_path / "far.txt"]
     said = run("export", folder / "model", *asked).stderr
     assert said.startswith("pairrank: warning: format 'solr' is computed in float32: ")
     assert "in 6 of 6 queries: " in said
@@ -90,12 +78,13 @@ def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
 
 
 def test_bad_input_leaves_no_file(folder, tmp_path):
-    target, model = tmp_path / "out.csv", folder / "model"
-    assert "not linear" in refused("export", folder / "kernel", "-o", target)
+    target, model, kernel = tmp_path / "out.csv", folder / "model", tmp_path / "kernel"
+    run("train", folder / "train.txt", "-o", kernel, "-q", "--kernel", "rbf")
+    assert "not linear" in refused("export", kernel, "-o", target)
     assert "no such file" in refused("export", model, "-o", target, "--check", "nosuch.txt")
     assert "folder does not exist" in refused("export", model, "-o", target / "x.csv")
     misused("export", "-", "-o", target, "--check", "-")
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [kernel]
     before = model.read_bytes()
     assert "is an input too" in refused("export", model, "-o", model, "--format", "csv")
     assert model.read_bytes() == before

@@ -12,10 +12,8 @@ import time
 
 import pytest
 
-from cli_rows import make_rows
 from cli_runs import invoke, record_of, run
 from pairrank import RankSVM, load_model
-from pairrank.io import write_rows
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="streams and signals as on Unix")
 
@@ -162,18 +160,6 @@ def test_control_c_while_reading_writes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-NAMES = ["rows.txt", "rows.csv", "rows.parquet", "rows.txt.gz"]
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    home = tmp_path_factory.mktemp("progress")
-    for name in NAMES:
-        write_rows(home / name, make_rows(0))
-    run("train", home / "rows.txt", "-o", home / "model", "-q")
-    return home
-
-
 @pytest.fixture
 def terminal(monkeypatch):
     """Make rich take standard error for a terminal."""
@@ -197,34 +183,34 @@ def screen_after(text):
     return [line for line in lines if line]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_reading_and_fitting_are_shown_on_a_terminal_and_removed(files, tmp_path, terminal, name):
+@pytest.mark.parametrize("name", ["train.txt", "train.csv", "train.parquet", "train.txt.gz"])
+def test_reading_and_fitting_are_shown_on_a_terminal_and_removed(folder, tmp_path, terminal, name):
     columns = [] if "txt" in name else ["--qid", "qid"]
     unlabelled = ["--label", "label"] if columns else []
     for command in (
-        ["info", files / name, *columns],
-        ["predict", files / "model", files / name, *columns, *unlabelled],
-        ["evaluate", files / "model", files / name, *columns],
-        ["convert", files / name, tmp_path / "to.txt", *columns],
-        ["train", files / name, "-o", tmp_path / "m", *columns],
+        ["info", folder / name, *columns],
+        ["predict", folder / "model", folder / name, *columns, *unlabelled],
+        ["evaluate", folder / "model", folder / name, *columns],
+        ["convert", folder / name, tmp_path / "to.txt", *columns],
+        ["train", folder / name, "-o", tmp_path / "m", *columns],
     ):
         said = run(*command).stderr
-        assert f"{files}/{name}"[:40] in said
+        assert f"{folder}/{name}"[:40] in said
         assert "reading" in said or "parsing" in said
         assert ("objective" in said) == (command[0] == "train")
         assert screen_after(said) == []
 
 
-def test_nothing_is_shown_with_quiet_or_without_a_terminal(files, tmp_path, monkeypatch):
-    assert run("info", files / "rows.txt").stderr == ""
+def test_nothing_is_shown_with_quiet_or_without_a_terminal(folder, tmp_path, monkeypatch):
+    assert run("info", folder / "train.txt").stderr == ""
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert run("train", files / "rows.txt", "-o", tmp_path / "m", "-q").stderr == ""
+    assert run("train", folder / "train.txt", "-o", tmp_path / "m", "-q").stderr == ""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such terminals")
-def test_a_real_terminal_shows_rows_from_a_pipe(files):
+def test_a_real_terminal_shows_rows_from_a_pipe(folder):
     master, slave = os.openpty()
-    content = (files / "rows.txt").read_bytes()
+    content = (folder / "train.txt").read_bytes()
     done = subprocess.run(
         [sys.executable, "-m", "pairrank", "info", "-"],
         input=content, stdout=subprocess.PIPE, stderr=slave, timeout=120, check=True,
@@ -239,9 +225,9 @@ def test_a_real_terminal_shows_rows_from_a_pipe(files):
     assert screen_after(said) == []
 
 
-def test_seconds_are_split_into_reading_and_fitting(files, tmp_path):
+def test_seconds_are_split_into_reading_and_fitting(folder, tmp_path):
     start = time.perf_counter()
-    record = record_of("train", files / "rows.txt", "-o", tmp_path / "m")
+    record = record_of("train", folder / "train.txt", "-o", tmp_path / "m")
     elapsed = time.perf_counter() - start
     names = [name for name in record if name.startswith("seconds")]
     assert names == ["seconds reading", "seconds fitting"]
