@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory_passes import cut_rows
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.differences import prepare_differences
-from pairrank.blocks.squares import summed_squares
+from pairrank.blocks.squares import SquareSums, square_sums
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
 
@@ -34,7 +34,7 @@ def equations(X, y, ends, *, mean_cost=False, **aligned):
     passes = cut_rows(X, y, ends, **aligned)
     catalog = describe(passes)
     prepared = prepare_differences(passes, catalog, Square(), mean_cost=mean_cost)
-    return prepared, summed_squares(passes, None)
+    return prepared, passes.reduce(square_sums, None, SquareSums.merged)
 
 
 @given(data=st.data())

@@ -28,13 +28,6 @@ _END: Any = object()
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
-class Columns(BaseEstimator):
-    """What `check_features` knows of all blocks: the number and the names of features."""
-
-    n_features_in_: int
-    feature_names_in_: Any
-
-
 class Checks:
     """Checks blocks one after another; the first block fixes what the others must have.
 
@@ -49,7 +42,7 @@ class Checks:
     ) -> None:
         self.source = source
         self._scaler = scaler
-        self._columns = Columns()
+        self._columns: Any = BaseEstimator()
         self._kinds: dict[str, str] = {}
         self.n_features: Any = source.n_features if n_features is None else n_features
         """The number of features; None until a block is checked or the source knows it."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks._contracts import BlockLayout, CrossingRows, Passes
+from pairrank.blocks._contracts import BlockLayout, CrossingRows
 from pairrank.blocks.catalog import Catalog, design_of
 from pairrank.exceptions import PairrankError
 from pairrank.objective import centred_sums
@@ -112,13 +112,8 @@ def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:
     return is_asked_for or cheap
 
 
-def summed_squares(passes: Passes, origin: FloatArray | None) -> SquareSums:
-    """Return the normal equations of squares of all blocks, by one pass."""
-    return passes.reduce(square_sums, origin, SquareSums.merged)
-
-
 def square_sums(index: int, X: Any, layout: BlockLayout, origin: FloatArray | None) -> SquareSums:
-    """Return the sums of a block of differences; O(n_rows n_features^2).
+    """Return the sums of a block of differences, its normal equations; O(n_rows n_features^2).
 
     `origin` is subtracted from every row of X: means of crossing queries keep their digits.
     """

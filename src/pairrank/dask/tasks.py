@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from pairrank import threads
 from pairrank._validation import check_features
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.checking import Columns, checked_parts, digest_of, kinds_of, naming
+from pairrank.blocks.checking import checked_parts, digest_of, kinds_of, naming
 from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
 from pairrank.exceptions import PairrankError
@@ -74,7 +75,7 @@ def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
 @alone
 def load_features(number: int, features: Features, X: Any) -> Loaded:
     """Return the checked features of a partition."""
-    columns = Columns()
+    columns: Any = BaseEstimator()
     columns.n_features_in_ = features.n_features
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)

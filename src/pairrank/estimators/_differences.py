@@ -116,13 +116,13 @@ def _equations(problem: Problem | BlockProblem, name: str) -> Equations | None:
 def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
     """Return the equations of all blocks, from one pass; None where iterations cost less."""
     from pairrank.blocks.differences import PreparedDifferences
-    from pairrank.blocks.squares import few_enough, summed_squares
+    from pairrank.blocks.squares import SquareSums, few_enough, square_sums
 
     prepared, d = problem.prepared, problem.n_features
     assert isinstance(prepared, PreparedDifferences)
     if not few_enough(prepared.catalog, name == "direct"):
         return None
-    sums = summed_squares(problem.passes, problem.origin)
+    sums = problem.passes.reduce(square_sums, problem.origin, SquareSums.merged)
     gram, penalty, factor = sums.products[:d, :d], problem.penalty, problem.factor
 
     def objective(target: None) -> Objective:

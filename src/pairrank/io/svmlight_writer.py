@@ -62,28 +62,27 @@ def _heads(rows: Rows) -> list[str]:
     labels = [_short(value) for value in np.asarray(rows.y, dtype=np.float64).tolist()]
     if rows.qid is None:
         return labels
-    qids = [str(value) for value in np.asarray(rows.qid).tolist()]
-    for row, qid in enumerate(qids):
-        if not qid or "#" in qid or any(character <= " " for character in qid):
-            raise PairrankError(
-                f"row {row} has the qid {qid!r}; in svmlight text a qid has no blanks and no '#', "
-                "and is not empty"
-            )
-    return [f"{label} qid:{qid}" for label, qid in zip(labels, qids, strict=True)]
+    return [f"{label} qid:{qid}" for label, qid in zip(labels, _words(rows, "qid"), strict=True)]
 
 
 def _tails(rows: Rows) -> list[str] | None:
     """Return the comment of each row, with its document identifier."""
-    if rows.docid is None:
-        return None
-    ids = np.asarray(rows.docid).astype(str).tolist()
-    for row, docid in enumerate(ids):
-        if docid.split() != [docid]:
+    return (
+        None if rows.docid is None else [f" # docid = {docid}" for docid in _words(rows, "docid")]
+    )
+
+
+def _words(rows: Rows, role: str) -> list[str]:
+    """Return identifiers as text; raise a PairrankError for one that is no word."""
+    words = [str(value) for value in np.asarray(rows.part(role)).tolist()]
+    for row, word in enumerate(words):
+        blank = min(word, default=" ") <= " " if role == "qid" else word.split() != [word]
+        if blank or (role == "qid" and "#" in word):
             raise PairrankError(
-                f"row {row} has the docid {docid!r}; in svmlight text a docid has no blanks and is "
-                "not empty"
+                f"row {row} has the {role} {word!r}; in svmlight text a qid and a docid have no "
+                "blanks, a qid has no '#', and neither is empty"
             )
-    return [f" # docid = {docid}" for docid in ids]
+    return words
 
 
 def _short(value: float) -> str:
