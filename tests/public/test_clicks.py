@@ -71,8 +71,11 @@ def test_weights_are_inverse_propensities_of_clicked_rows():
     [
         (([0, 3], [1, 1], [0, 1]), {}, "clicks must hold True or False, or 1 or 0 .got 3 in row 1"),
         (([0, 1], [1, 0], [0, 1]), {}, "propensity is 0 in row 1: it must be greater than 0"),
+        (([0, 1], [1, 2], [0, 1]), {}, "propensity is 2 in row 1"),
+        (([0], [1], [0, 1]), {}, "clicks has 1 entries for 2 rows"),
         (([0, 1], [1], [0, 1]), {}, "propensity has 1 entries for 2 rows"),
         (([0, 1], [1, 1], [0, 1]), {"clip": 2.0}, "clip must be at most 1"),
+        (([0, 1], [1, 1], [0, 1]), {"clip": 0.0}, "clip must be greater than 0"),
         (([0, 1], [1, 1], [0, 1]), {"gain": "recall"}, "k is needed"),
         (([0, 1], [1, 1], [0, 1]), {"gain": "rank", "k": 3}, "k is needed"),
         (([0, 1], [1, 1], [0, 1]), {"gain": "best"}, "gain must be one of"),

@@ -63,6 +63,7 @@ def test_the_truth_is_told(dtype):
     ("sizes", "message"),
     [
         ({"n_queries": 2.5}, "n_queries must be a whole number"),
+        ({"n_queries": 0}, "n_queries must be at least 1"),
         ({"rows_per_query": (5, 2)}, r"rows_per_query is \(5, 2\)"),
         ({"rows_per_query": np.array([1, 0, 2])}, "rows_per_query must be at least 1"),
         ({"rows_per_query": np.array([1, 2])}, "rows_per_query has 2 sizes for 3 queries"),

@@ -178,6 +178,7 @@ def test_the_standard_error_is_that_of_rows_left_out(ipcw, tied_tol):
     [
         ({"censoring": ([1], [1.0])}, "set ipcw=True"),
         ({"ipcw": True}, "do not last beyond time 2, so an event there has no weight: give tau=2"),
+        ({"ipcw": True, "censoring": ([1, 0], [1.0, 1.5])}, "give tau=2 or less"),
         ({"tied_tol": -1.0}, "tied_tol must be at least 0"),
         ({"tau": "late"}, "tau must be a finite number"),
     ],

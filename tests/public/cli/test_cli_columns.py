@@ -158,6 +158,8 @@ def test_columns_of_text_are_left_out_by_one_option(tmp_path):
     ("name", "option"),
     [
         ("query_id", "--qid query_id or --drop query_id"),
+        ("queryId", "--qid queryId or --drop queryId"),
+        ("docno", "--docid docno or --drop docno"),
         ("doc-id", "--docid doc-id or --drop doc-id"),
         ("id", "pass --drop id"),
         *((name, "") for name in ("paid", "idf", "did_click")),

@@ -185,9 +185,13 @@ def test_metrics_follow_from_the_labels(data):
     [
         ({"metrics": "foo"}, "there is no metric"),
         ({"inner_cv": 1}, "inner_cv must be 0, or at least 2"),
+        ({"inner_cv": -1}, "inner_cv must be at least 0"),
+        ({"n_repeats": 0}, "n_repeats must be at least 1"),
         ({"cv": 100}, "cannot make 100 folds"),
         ({"baseline": "rankncg"}, "baseline 'rankncg' is not one of the models"),
         ({"n_resamples": 0}, "n_resamples must be greater than 0"),
+        ({"random_state": "x"}, "random_state must be a whole number"),
+        ({"random_state": 2**32, "qid": None}, "random_state is not a seed"),
         ({"random_state": 2**32}, "random_state is not a seed"),
         ({"random_state": 2**32 - 1, "n_repeats": 2}, "random_state is not a seed"),
         ({"qid": [1]}, "qid has 1 entries"),

@@ -35,6 +35,7 @@ Y = RNG.integers(0, 3, 60).astype(float)
         MaxAbsScaler(),
         RobustScaler(),
         RobustScaler(with_centering=False),
+        RobustScaler(with_scaling=False),
         RobustScaler(quantile_range=(10, 90), unit_variance=True),
         make_pipeline(StandardScaler(), "passthrough", MinMaxScaler()),
         make_pipeline(VarianceThreshold(), SelectKBest(k=3), StandardScaler()),
@@ -91,6 +92,7 @@ def test_features_that_were_not_chosen_weigh_nothing():
         (make_pipeline(PCA(2), RankSVM()), "PCA cannot be folded into weights: use StandardScaler"),
         (Ridge(), "cannot export a Ridge"),
         (make_pipeline(StandardScaler(), Ridge()), "cannot export a Ridge"),
+        (make_pipeline("passthrough"), "ends with one"),
         (make_pipeline(GreedyRankRLS(2), "passthrough"), "cannot export a passthrough"),
     ],
     ids=repr,
@@ -101,7 +103,9 @@ def test_a_model_that_is_not_linear_is_refused(model, complaint, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_targets_are_refused():
+def test_a_precomputed_kernel_and_several_targets_are_refused():
+    with pytest.raises(PairrankError, match="not linear"):
+        linear_model(RankRLS(kernel="precomputed").fit(X @ X.T / 1e6 + np.eye(60), Y))
     with pytest.raises(PairrankError, match="2 targets, but an export has one score"):
         linear_model(RankRLS().fit(X, np.column_stack([Y, -Y])))
 

@@ -150,6 +150,7 @@ def test_names_come_from_the_fit_unless_they_are_given():
         (["a"], "has 1 names, but the model has 2 features"),
         ("ab", "give a list with one name per feature"),
         (["a", "a"], "features 0 and 1 are both named 'a'"),
+        (["a", ""], r"feature_names\[1\] = ''"),
         (["a", "b\0"], r"feature_names\[1\]"),
         (["a\nb", "b"], r"feature_names\[0\] = 'a\\nb' cannot be written"),
         (["\ud800", "b"], r"feature_names\[0\]"),

@@ -89,6 +89,7 @@ BAD = {
     "header only": ("i,j\n", "no pairs"),
     "five cells": ("3,2,1,0,5\n", "line 1: 5 cells"),
     "other columns": ("i,j,weigth\n1,0,2\n", "'i', 'j', 'weigth'; pairs have i, j"),
+    "twice i": ("i,j,i\n1,2,1\n", "pairs have i, j"),
     "a word": ("1,0\n\n2,x\n", "line 3: column 'j': 'x' is not a finite number"),
     "an empty cell": ("1,0\n,2\n", "line 2: column 'i': an empty cell"),
     "a part of a row": ("1,0\n2,0.5\n", r"line 2: j is 0.5, which is not a row"),

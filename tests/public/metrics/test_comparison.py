@@ -88,6 +88,7 @@ def test_no_metric_and_unknown_ones_are_refused(names, complaint):
     [
         ({"n_resamples": 0}, "n_resamples must be greater than 0"),
         ({"confidence_level": 1.0}, "confidence_level must be less than 1"),
+        ({"random_state": -1}, "random_state must be at least 0"),
         ({"name": "nosuch"}, "there is no metric 'nosuch'"),
         ({"qid": None}, "the queries that count for both models are 1: a comparison needs"),
         ({"other": [1.0]}, "y_true has 12 entries but there are 1 scores"),

@@ -46,6 +46,7 @@ def test_limits_too_large_to_square_make_a_vacuous_bound():
     [
         ({"C": -1.0}, "C must be at least 0"),
         ({"kappa": np.nan}, "kappa must be"),
+        ({"M": -0.1}, "M must be"),
         ({"m": 0}, "m must be at least 1"),
         ({"n": 3}, r"n must be one of 1, 2 \(got 3\)"),
         ({"delta": 0.0}, "delta must be greater than 0"),
