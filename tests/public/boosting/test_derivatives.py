@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,88 +115,12 @@ def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind, r
         assert_expected(name, objective(problem.y, scores), wanted)
 
 
-@pytest.mark.parametrize(
-    "loss", [*(LOSSES[name].loss for name in NAMES), Square(), Tube(), Tube(0.1, 2)], ids=repr
-)
-def test_the_hessian_is_1_per_row_in_the_mean_at_equal_scores(loss):
-    rng = np.random.default_rng(0)
-    y, qid, weight = rng.integers(0, 3, 60), np.arange(60) % 7, rng.exponential(size=60)
-    y[qid == 3] = 1
-    for given_weight in (None, weight):
-        objective = AllPairsObjective(loss, qid=qid, sample_weight=given_weight)
-        _, hessian = objective(y, np.zeros(60))
-        of_rows = np.ones(60) if given_weight is None else given_weight
-        in_pairs = qid != 3 if not isinstance(loss, (Square, Tube)) else np.full(60, True)
-        assert hessian.sum() == pytest.approx(of_rows[in_pairs].sum(), rel=1e-5)
-
-
-def test_the_hessian_of_each_query_is_1_per_row_however_many_pairs_it_has():
-    y = np.array([0, 1] + [0, 1, 2] * 30)
-    qid = np.repeat([0, 1], [2, 90])
-    _, hessian = AllPairsObjective(qid=qid)(y, np.zeros(92))
-    assert hessian[:2].sum() == pytest.approx(2.0)
-    assert hessian[2:].sum() == pytest.approx(90.0)
-    _, by_query = AllPairsObjective(qid=qid, reduction="query")(y, np.zeros(92))
-    assert by_query[:2].sum() == pytest.approx(by_query[2:].sum())
-    _, by_pair = AllPairsObjective(qid=qid, reduction="rows")(y, np.zeros(92))
-    assert by_pair[2:].sum() / by_pair[:2].sum() == pytest.approx(2700.0)
-
-
-@pytest.mark.parametrize(
-    ("loss", "reduction"),
-    [
-        *product(("logistic", "hinge"), ("auto", "rows", "query")),
-        (Square(), "auto"),
-        (Tube(0.5), "auto"),
-    ],
-    ids=repr,
-)
-def test_repeated_rows_act_as_they_do_for_a_loss_of_rows(loss, reduction):
-    rng = np.random.default_rng(1)
-    y, qid, scores = rng.integers(0, 4, 50), np.arange(50) % 4, rng.normal(size=50)
-    once = AllPairsObjective(loss, reduction=reduction, qid=qid)(y, scores)
-    twice = AllPairsObjective(loss, reduction=reduction, qid=np.tile(qid, 2))
-    for found, wanted in zip(twice(np.tile(y, 2), np.tile(scores, 2)), once, strict=True):
-        np.testing.assert_allclose(found, np.tile(wanted, 2), rtol=1e-5, atol=1e-5)
-    weighted = AllPairsObjective(loss, reduction=reduction, qid=qid)
-    for found, wanted in zip(weighted(y, scores, np.full(50, 2.0)), once, strict=True):
-        np.testing.assert_allclose(found, 2.0 * wanted, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("reduction", ["auto", "rows", "query"])
-def test_a_row_of_weight_2_is_the_row_twice(reduction):
-    rng = np.random.default_rng(2)
-    y, qid, scores = rng.integers(0, 4, 40), np.arange(40) % 4, rng.normal(size=40)
-    times = rng.integers(0, 3, 40)
-    rows = np.repeat(np.arange(40), times)
-    weighted = AllPairsObjective(reduction=reduction, qid=qid)(y, scores, times)
-    repeated = AllPairsObjective(reduction=reduction, qid=qid[rows])(y[rows], scores[rows])
-    for found, wanted in zip(weighted, repeated, strict=True):
-        np.testing.assert_allclose(found[rows] / times[rows], wanted, rtol=1e-4, atol=1e-4)
-        assert not found[times == 0].any()
-
-
 def test_rows_in_the_right_order_keep_a_curvature_and_wrong_ones_a_bounded_step():
     y = np.array([0.0, 1.0])
     for scores in ([0.0, 50.0], [50.0, 0.0]):
         gradient, hessian = AllPairsObjective()(y, np.array(scores))
         assert hessian.tolist() == pytest.approx([0.01, 0.01])
         assert np.abs(gradient / hessian).max() <= 400.0 * (1 + SINGLE)
-
-
-def test_the_parabola_of_a_hinge_is_nowhere_below_it():
-    margin, d = 0.7, np.linspace(-9.0, 9.0, 2001)
-    gradient, hessian = AllPairsObjective(Hinge(margin))([0, 1], np.zeros(2))
-    slope, curvature = -1.0, abs(float(hessian[1] / gradient[1]))
-    parabola = margin + slope * d + 0.5 * curvature * d**2
-    assert (parabola >= Hinge(margin).phi(d) - 1e-6).all()
-    assert parabola.min() == pytest.approx(0.0, abs=1e-4)
-
-
-def test_first_steps_are_as_long_as_those_of_a_log_loss_of_rows():
-    y = np.array([0, 1, 0, 1])
-    gradient, hessian = AllPairsObjective()(y, np.zeros(4))
-    assert (-gradient / hessian).tolist() == pytest.approx([-2.0, 2.0, -2.0, 2.0])
 
 
 def test_a_huberised_hinge_that_curves_at_0_uses_its_second_derivative():

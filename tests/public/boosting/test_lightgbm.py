@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from boosting_rows import learnable_rows
 from loss_table import NAMED
 from pairrank import QueryKFold
 from pairrank.boosting import AllPairsObjective, RankingMetric
-from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics import ndcg_score, pairwise_accuracy
 from reproduction.data import load
@@ -92,26 +90,6 @@ def test_early_stopping_keeps_the_best_round_in_the_direction_of_the_metric(name
     assert model.best_iteration == best + 1
 
 
-def test_the_ranker_stops_early_by_a_metric_of_its_evaluation_groups():
-    X, y, _, group = made(15)
-    other = made(20, seed=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ranker = lightgbm.LGBMRanker(
-            objective=AllPairsObjective(), n_estimators=300, learning_rate=0.5,
-            min_child_samples=1, **QUIET,
-        ).fit(
-            X, y, group=group, eval_set=[(other[0], other[1])], eval_group=[other[3]],
-            eval_metric=RankingMetric("pairwise_accuracy"),
-            callbacks=[lightgbm.early_stopping(10, verbose=False)],
-        )  # fmt: skip
-    values = ranker.evals_result_["valid_0"]["pairwise_accuracy"]
-    assert ranker.best_iteration_ == np.argmax(values) + 1
-    assert max(values) == pytest.approx(
-        pairwise_accuracy(other[1], ranker.predict(other[0]), qid=other[2])
-    )
-
-
 def test_weight_2_is_a_row_twice_and_0_its_absence():
     X, y, qid, group = made()
     times = np.random.default_rng(3).integers(0, 3, y.size)
@@ -125,16 +103,6 @@ def test_weight_2_is_a_row_twice_and_0_its_absence():
     np.testing.assert_allclose(weighted, repeated, rtol=1e-3, atol=1e-3)
 
 
-def test_training_goes_on_from_initial_scores():
-    X, y, _, group = made()
-    first = trained(AllPairsObjective(), dataset(X, y, group), 10)
-    data = dataset(X, y, group, init_score=first.predict(X))
-    second = trained(AllPairsObjective(), data, 5)
-    both = trained(AllPairsObjective(), dataset(X, y, group), 15)
-    summed = first.predict(X) + second.predict(X)
-    np.testing.assert_allclose(summed, both.predict(X), rtol=1e-4, atol=1e-4)
-
-
 def test_folds_take_their_queries_from_the_data():
     X, y, qid, group = made()
     parameters = {**SMALL, "objective": AllPairsObjective()}
@@ -142,24 +110,6 @@ def test_folds_take_their_queries_from_the_data():
     for folds in (GroupKFold(3), list(QueryKFold(3).split(X, y, qid=qid))):
         found = lightgbm.cv(parameters, dataset(X, y, group), 10, folds=folds, feval=metric)
         assert found["valid pairwise_accuracy-mean"][-1] > 0.75
-
-
-def test_folds_refuse_a_qid_of_all_rows():
-    X, y, qid, _ = made()
-    parameters = {**SMALL, "objective": AllPairsObjective(qid=qid)}
-    with pytest.raises(PairrankError, match=r"qid has 480 entries.*320 rows.*Dataset\(group="):
-        lightgbm.cv(parameters, dataset(X, y), 3, nfold=3, stratified=False)
-
-
-def test_an_evaluation_set_refuses_a_qid_of_other_rows():
-    X, y, qid, group = made()
-    data = dataset(X, y, group)
-    with pytest.raises(PairrankError, match=r"qid has 480 entries.*240 rows"):
-        lightgbm.train(
-            {**SMALL, "objective": AllPairsObjective()}, data, 3,
-            valid_sets=[dataset(X[:240], y[:240], reference=data)],
-            feval=RankingMetric("ndcg@5", qid=qid),
-        )  # fmt: skip
 
 
 def test_a_trained_model_is_pickled_with_its_objective():

@@ -9,10 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from boosting_rows import learnable_rows
-from loss_table import NAMED
 from pairrank.boosting import AllPairsObjective, RankingMetric
-from pairrank.exceptions import PairrankError
-from pairrank.losses import Square, Tube
 from pairrank.metrics import ndcg_score, pairwise_accuracy
 
 xgboost = pytest.importorskip("xgboost", reason="needs xgboost: make test-extras")
@@ -41,13 +38,6 @@ def scores(model, X):
     return model.predict(xgboost.DMatrix(X), output_margin=True)
 
 
-@pytest.mark.parametrize("loss", [*NAMED, Square(), Tube(), Tube(0.1, 2)], ids=str)
-def test_every_loss_learns_to_rank_other_queries(loss):
-    other = made(seed=1)
-    model = trained(AllPairsObjective(loss), matrix(made()), 30)
-    assert pairwise_accuracy(other[1], scores(model, other[0]), qid=other[2]) > 0.8
-
-
 def test_the_regressor_takes_queries_through_the_objective():
     X, y, qid = made()
     native = scores(trained(AllPairsObjective(), matrix((X, y, qid))), X)
@@ -59,17 +49,6 @@ def test_the_regressor_takes_queries_through_the_objective():
     shuffled = xgboost.XGBRegressor(objective=AllPairsObjective(qid=qid[order]), **options)
     found = shuffled.fit(X[order], y[order]).predict(X)
     assert pairwise_accuracy(y, found, qid=qid) > 0.85
-
-
-def test_training_goes_on_from_base_margins_of_one_or_two_dimensions():
-    rows = made()
-    first = trained(AllPairsObjective(), matrix(rows), 10, base_score=0.0)
-    start = scores(first, rows[0])
-    wanted = scores(trained(AllPairsObjective(), matrix(rows), 15, base_score=0.0), rows[0])
-    for margin in (start, start[:, np.newaxis]):
-        data = matrix(rows, base_margin=margin)
-        second = trained(AllPairsObjective(), data, 5, base_score=0.0)
-        np.testing.assert_allclose(second.predict(data, output_margin=True), wanted, atol=1e-3)
 
 
 def test_several_evaluation_sets_have_metrics_of_their_own_queries():
@@ -136,39 +115,12 @@ def test_weights_of_queries_count_and_xgboost_refuses_those_of_rows():
         trained(AllPairsObjective(), matrix((X, y, qid), weight=np.ones(y.size)))
 
 
-def test_weights_of_rows_count_where_the_data_have_no_queries():
-    X, y, qid = made()
-    times = np.random.default_rng(3).integers(0, 3, y.size)
-    rows = np.repeat(np.arange(y.size), times)
-    exact = {"tree_method": "exact"}
-    repeated = matrix((X[rows], y[rows], qid[rows]))
-    wanted = scores(trained(AllPairsObjective(), repeated, 1, **exact), X[rows])
-
-    def assert_wanted(model):
-        np.testing.assert_allclose(model.predict(xgboost.DMatrix(X[rows])), wanted, atol=1e-4)
-
-    plain = xgboost.DMatrix(X, y, weight=times)
-    assert_wanted(trained(AllPairsObjective(qid=qid), plain, 1, **exact))
-    own = AllPairsObjective(sample_weight=times)
-    assert_wanted(trained(own, matrix((X, y, qid)), 1, **exact))
-    regressor = xgboost.XGBRegressor(
-        objective=AllPairsObjective(qid=qid), n_estimators=1, max_depth=3, n_jobs=1, **exact
-    )
-    assert_wanted(regressor.fit(X, y, sample_weight=times).get_booster())
-
-
 def test_folds_take_their_queries_from_the_data():
     found = xgboost.cv(
         SMALL, matrix(made()), 10, nfold=3, obj=AllPairsObjective(),
         custom_metric=RankingMetric("ndcg@5"), as_pandas=False,
     )  # fmt: skip
     assert found["test-ndcg@5-mean"][-1] > 0.8
-
-
-def test_folds_refuse_a_qid_of_all_rows():
-    X, y, qid = made()
-    with pytest.raises(PairrankError, match=r"qid has 480 entries.*320 rows.*DMatrix\(qid="):
-        xgboost.cv(SMALL, xgboost.DMatrix(X, y), 3, nfold=3, obj=AllPairsObjective(qid=qid))
 
 
 def test_a_quantile_matrix_with_groups_of_rows_works_too():
