@@ -178,14 +178,18 @@ class Crossed:
             "winner_weight": problem.winner, "loser_weight": problem.loser,
         }  # fmt: skip
         aligned = {name: each for name, each in aligned.items() if each is not None}
+        if problem.qid is not None and seed % 3:
+            names = [f"q{query}" if seed % 3 == 1 else ("q", query) for query in problem.qid]
+            aligned["qid"] = np.array([*names, None], dtype=object)[:-1]
         self.passes = Pickling(cut_rows(X, problem.y, ends, **aligned).blocks)
-        catalog = describe(self.passes)
+        catalog = self.catalog = describe(self.passes)
         vars(catalog)["origin"] = None
         if of_differences(loss):
             prepared = prepare_differences(self.passes, catalog, loss)
         else:
             options = {"graph": problem.graph, "reduction": "query"}
             prepared = prepare(self.passes, catalog, loss, **options)
+        self.prepared = prepared
         self.problem = BlockProblem(self.passes, prepared, loss, penalty=0.0, eps=eps)
         self.sums, self.w = self.problem.bound(), np.eye(1, n + 1)[0]
 
@@ -219,6 +223,16 @@ def check_cells(loss, every, found, gradient):
     assert abs(found.value - every.value(loss)) <= found.value_error + rounding * value_size
     missed = np.abs(gradient - every.gradient(loss)).sum()
     assert missed <= found.gradient_error + rounding * slope_size + kinks
+
+
+@given(problem=st.one_of(problems(), problems_with_roles()), seed=seeds)
+def test_blocks_are_counted_as_rows_in_memory(problem, seed):
+    """Of identifiers that are numbers, text or objects; rows may weigh nothing."""
+    found = (problem.y.size and crossed(Hinge(), problem, seed)) or reject()
+    levels = levels_of(problem)
+    assert (found.catalog.n_rows, found.catalog.n_kept) == (problem.y.size, levels.row_of.size)
+    assert found.catalog.n_queries == levels.n_queries
+    assert found.prepared.n_pairs == levels.n_pairs
 
 
 @pytest.mark.parametrize("name", [*HINGES, *TUBES])

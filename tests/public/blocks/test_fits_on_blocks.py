@@ -9,14 +9,12 @@ from sklearn.base import clone
 
 from block_sources import cut
 from pairrank import (
-    ConvexHullRanker,
     MPRank,
     OrderGraph,
     PairwiseRanker,
     RankNCG,
     RankRLS,
     RankSVM,
-    RowBlocks,
     SVRank,
 )
 from pairrank.exceptions import PairrankError, PairrankWarning
@@ -74,8 +72,15 @@ def both(ranker, X, y, aligned, borders):
     found, wanted = clone(ranker).fit(rows), clone(ranker).fit(X, y, **aligned)
     for name in ("n_pairs_", "n_rows_", "n_queries_", "status_"):
         assert getattr(found, name) == getattr(wanted, name), name
+    for name in {"C_", "epsilon_"} & set(vars(wanted)):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), rel=1e-12), name
     np.testing.assert_allclose(found.predict(rows), found.predict(X), rtol=1e-12, atol=1e-12)
     return found, wanted
+
+
+def assert_same(found, wanted, tol=1e-5):
+    assert np.abs(found.coef_ - wanted.coef_).max() <= tol * np.abs(wanted.coef_).max()
+    assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +96,51 @@ def test_smooth_fits_have_the_weights_of_a_fit_in_memory(name, layout):
     ranker, at = SMOOTH[name], list(SMOOTH).index(name) + LAYOUTS.index(layout)
     n_labels = 0 if not isinstance(ranker, ON_LABELS) else (2, 5, 0)[at % 3]
     found, wanted = both(ranker, *made(ranker, layout, FORMS[at % 4], n_labels))
-    assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-5 * np.abs(wanted.coef_).max()
-    assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-8)
+    assert_same(found, wanted)
+
+
+@pytest.mark.parametrize("ranker", [RankRLS(tol=1e-8), MPRank(tol=1e-8), SVRank(n=2, tol=1e-8)])
+@pytest.mark.parametrize("crossing", [False, True])
+def test_wide_sparse_rows_take_iterations_by_passes(ranker, crossing):
+    rng = np.random.default_rng(6)
+    X = sparse.random_array((600, 1500), density=0.01, format="csr", random_state=rng)
+    y = X @ rng.normal(size=1500) + 0.1 * rng.normal(size=600)
+    qid = np.sort(rng.integers(0, 20, 600))
+    qid = rng.permutation(qid) if crossing else qid
+    assert_same(*both(ranker, X, y, {"qid": qid}, [100, 101, 300]), 1e-6)
+
+
+def test_an_offset_of_1e12_costs_normal_equations_of_crossing_queries_no_digits():
+    X, y, aligned, borders = made(RankRLS(), "crossing queries", "dense", 0)
+    X = np.round(1024 * X) / 1024
+    near, far = (
+        RankRLS(2.0).fit(cut(borders, X + offset, y, *aligned.values())).coef_
+        for offset in (0.0, 1e12)
+    )
+    np.testing.assert_allclose(far, near, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "size"),
+    [
+        (SVRank(n=2, tol=1e-8), 2),
+        (SVRank(tol=1e-3), 100),
+        (RankSVM(tol=1e-8), 100),
+        (RankSVM(loss="hinge", tol=1e-3), 2),
+    ],
+    ids=str,
+)
+def test_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(ranker, size):
+    X, y, *_ = made(ranker, "one query", "dense", 0, n_rows=400)
+    if isinstance(ranker, SVRank):
+        y[201] += 1e4
+    else:
+        y, X[201, 0] = np.digitize(y, [-1.0, 1.0]).astype(float), 1e4
+    found, wanted = both(ranker, X, y, {}, [*range(size, 400, size)])
+    if hasattr(found, "gap_"):
+        assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
+    else:
+        assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
 
 
 @pytest.mark.parametrize("layout", ["crossing queries", "one query"])
@@ -140,15 +188,3 @@ def test_the_number_of_blocks_and_threads_changes_no_bit():
         with threadpoolctl.threadpool_limits(limit):
             coefs.append(RankNCG().fit(cut(borders, X, y, *aligned.values())).coef_)
     np.testing.assert_array_equal(*coefs)
-
-
-@pytest.mark.parametrize(
-    ("ranker", "message"),
-    [(RankSVM(kernel="rbf"), "kernel"), (ConvexHullRanker(), "cannot learn from RowBlocks")],
-)
-def test_what_needs_rows_in_memory_is_refused_before_blocks_are_read(ranker, message):
-    def blocks():
-        raise AssertionError
-
-    with pytest.raises(PairrankError, match=message):
-        ranker.fit(RowBlocks(blocks))

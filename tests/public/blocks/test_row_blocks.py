@@ -47,13 +47,6 @@ def test_arrays_are_cut_into_blocks_of_a_size(batch_rows):
     assert np.array_equal(rows.labels().qid, QID)
 
 
-def test_a_memory_map_is_read_by_blocks(tmp_path):
-    stored = np.memmap(tmp_path / "X.bin", dtype=np.float32, mode="w+", shape=X.shape)
-    stored[:] = X
-    rows = RowBlocks.from_arrays(stored, Y, batch_rows=7)
-    assert np.array_equal(joined(rows), X.astype(np.float32))
-
-
 def test_empty_blocks_are_left_out():
     rows = cut([0, 0, 20, 20, 60], X, Y)
     assert [len(part) for part in all_rows(rows)] == [20, 40]
@@ -169,17 +162,6 @@ def test_a_function_replaces_features():
     rows = cut([20], X, Y).map(lambda part: part[:, :2] * 2)
     assert np.array_equal(joined(rows), X[:, :2] * 2)
     assert np.array_equal(rows.labels().y, Y)
-
-
-def test_the_scales_are_folded_into_the_weights():
-    scale = np.array([1.0, 20.0, 0.3])
-    rows = cut([20, 33], X * scale + 5.0, Y)
-    ranker = RankSVM(tol=1e-8).fit(rows.standardized())
-    wanted = RankSVM(tol=1e-8).fit((X - X.mean(axis=0)) / X.std(axis=0), Y)
-    np.testing.assert_allclose(ranker.coef_ * X.std(axis=0) * scale, wanted.coef_, rtol=1e-6)
-    raw = ranker.predict(X * scale + 5.0)
-    assert np.array_equal(ranker.predict(rows), raw)
-    assert np.array_equal(ranker.predict(rows.standardized()), raw)
 
 
 @pytest.mark.parametrize(

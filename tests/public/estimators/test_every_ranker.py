@@ -248,7 +248,7 @@ BAD_ROWS = [
     (lambda X, y, q: (X, y, q, np.zeros(200)), "every sample_weight is zero"),
     (lambda X, y, q: (X, y, q, np.ones(4)), "sample_weight has 4 entries"),
     (lambda X, y, q: (X, y, q, np.full(200, 1e-200)), r"between 1e-100 and 1e\+100"),
-    (lambda X, y, q: (X, None, q, None), "requires y"),
+    (lambda X, y, q: (X, None, q, None), "y is None: ranking requires y.*RowBlocks hold labels"),
     (lambda X, y, q: (X, np.zeros((200, 2, 2)), q, None), "one dimension"),
     (lambda X, y, q: (X, np.ones(200), q, None), "one class only"),
 ]

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from block_sources import blocks_of, offset_rows
 from pairrank import (
+    ConvexHullRanker,
     GreedyRankRLS,
-    Pairs,
     PairwiseClassifier,
     RankBoost,
     RankNCG,
@@ -36,20 +36,6 @@ def test_fitted_attributes_are_those_of_a_fit_in_memory(rows):
     assert found.history_[-1].value == found.objective_
 
 
-def test_names_of_features_come_from_frames(rows):
-    X, y, qid = rows
-    frame = pd.DataFrame(X, columns=list("abcd"))
-
-    def blocks():
-        for start in range(0, 900, 300):
-            part = slice(start, start + 300)
-            yield frame[part], y[part], qid[part]
-
-    ranker = RankSVM().fit(RowBlocks(blocks))
-    assert ranker.feature_names_in_.tolist() == list("abcd")
-    assert ranker.predict(frame).shape == (900,)
-
-
 def test_standardised_features_are_folded_into_the_weights(rows):
     X, y, qid = rows
     steps = []
@@ -57,6 +43,8 @@ def test_standardised_features_are_folded_into_the_weights(rows):
     wanted = RankSVM(tol=1e-8).fit(X / X.std(axis=0), y, qid=qid).coef_ / X.std(axis=0)
     assert_allclose(ranker.coef_, wanted, rtol=1e-6)
     assert_array_equal(steps[-1].coef, ranker.coef_)
+    for blocks in (blocks_of(rows), blocks_of(rows).standardized()):
+        assert_array_equal(ranker.predict(blocks), ranker.predict(X))
     # At first, sums over queries that cross blocks are too rough for a tolerance of 1e-8.
     again = ranker.set_params(warm_start=True, tol=1e-4).fit(blocks_of(rows).standardized())
     assert again.n_iter_ == 0
@@ -71,11 +59,6 @@ def test_what_blocks_hold_is_not_given_twice(rows, given):
         RankSVM().fit(blocks_of(rows), X_val=blocks_of(rows), **{f"{given}_val": np.ones(900)})
 
 
-def test_rows_in_memory_need_labels(rows):
-    with pytest.raises(PairrankError, match=r"y is None.*RowBlocks hold labels"):
-        RankSVM().fit(rows[0])
-
-
 @pytest.mark.parametrize(
     ("ranker", "message"),
     [
@@ -85,6 +68,7 @@ def test_rows_in_memory_need_labels(rows):
         (RankNCG(covariance="rows"), "leave covariance=None"),
         (RankSVM(patience=3), "pass X_val"),
         (RankBoost(), "take RankSVM"),
+        (ConvexHullRanker(), "cannot learn from RowBlocks"),
         (GreedyRankRLS(2), "take RankSVM"),
         (PairwiseClassifier(RankSVM()), "on a sample"),
     ],
@@ -96,11 +80,6 @@ def test_what_blocks_cannot_do_names_an_alternative(rows, ranker, message):
 
     with pytest.raises(PairrankError, match=message):
         ranker.fit(RowBlocks(read))
-
-
-def test_pairs_are_refused_beside_blocks(rows):
-    with pytest.raises(PairrankError, match="y given twice"):
-        RankSVM().fit(blocks_of(rows), Pairs([0], [1]))
 
 
 def test_blocks_without_a_preference_are_an_error(rows):
