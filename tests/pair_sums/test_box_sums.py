@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
 from pairrank.pair_sums import box_sum as box_sum_module
@@ -19,7 +17,6 @@ from pairrank.pair_sums.profiles import (
     box_rule,
     error_bound,
 )
-from strategies import KINDS, scores_of
 
 pytestmark = pytest.mark.numeric
 
@@ -49,36 +46,6 @@ def assert_close(found, profile, sources, targets, q, eps, most_boxes=1024) -> N
     n_boxes = min(across, max(most_boxes, targets.size))
     allowed = eps * total + ROUNDING * (total + size) + EPS * n_boxes * size
     assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
-
-
-def weights_of(kind: str, n: int, generator: np.random.Generator) -> np.ndarray:
-    made = {
-        "ones": np.ones(n),
-        "signs": generator.normal(size=n),
-        "zeros": np.where(generator.random(n) < 0.5, 0.0, 1.0),
-        "wide": 10.0 ** generator.integers(-100, 101, n) * np.sign(generator.normal(size=n)),
-    }
-    return made[kind]
-
-
-@pytest.mark.parametrize("name", PROFILES)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
-    sizes=st.tuples(st.integers(1, 300), st.integers(1, 60)),
-    weights=st.sampled_from(("ones", "signs", "zeros", "wide")),
-    eps=st.sampled_from(EVERY_EPS),
-    few_boxes=st.sampled_from((0, 1024, 10**6)),
-)
-def test_sums_are_within_eps(name, seed, kinds, sizes, weights, eps, few_boxes):
-    profile, generator = PROFILES[name], np.random.default_rng(seed)
-    sources = scores_of(kinds[0], sizes[0], generator)
-    targets = scores_of(kinds[1], sizes[1], generator)
-    q = weights_of(weights, sources.size, generator)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(box_sum_module, "FEW_BOXES", few_boxes)
-        found = box_sum(profile, sources, targets, q, eps=eps)
-    assert_close(found, profile, sources, targets, q, eps)
 
 
 @pytest.mark.parametrize("name", PROFILES)

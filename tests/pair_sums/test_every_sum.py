@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loss_table import LOSSES, assert_within, pairs_of, random_problem, with_events
+from loss_table import LOSSES, assert_within, pairs_of, random_problem
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels, Pairs
 from strategies import problems, problems_with_roles
@@ -47,27 +47,6 @@ def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
     assert not bound.sharpen()
     wanted = double_loop(problem, LOSSES[name].definition, levels)
     assert_sums(name, bound, problem.scores, problem.v, wanted)
-
-
-@pytest.mark.parametrize(("n_levels", "roles"), [(3, False), (200, True)])
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
-def test_gradient_and_curvature_are_the_differences(name, algorithm, roles, n_levels):
-    n_levels = 30 if algorithm == "series" else n_levels  # it runs for each level
-    problem = random_problem(400, n_levels, queries=3)
-    problem = with_events(problem) if roles else problem
-    bound = sum_of(name, algorithm, levels_of(problem, "rows"), 1e-12)
-    # Short steps where the loss has pieces, so that few pairs change theirs; else long ones.
-    step = 1e-4 if LOSSES[name].floor else 1e-6
-    below, above = (bound.at(problem.scores + side * step * problem.v) for side in (-1, 1))
-    at = bound.at(problem.scores)
-    if name != "raykar":
-        slope = at.gradient @ problem.v
-        assert (above.value - below.value) / (2 * step) == pytest.approx(slope, rel=1e-5)
-    if LOSSES[name].loss.smooth:
-        product = at.curvature().matvec(problem.v)
-        found = (above.gradient - below.gradient) / (2 * step)
-        size = np.abs(product).max()
-        np.testing.assert_allclose(found, product, rtol=1e-4, atol=1e-3 * size)
 
 
 @pytest.mark.parametrize(("name", "algorithm"), ONCE)

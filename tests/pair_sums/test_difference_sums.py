@@ -1,4 +1,4 @@
-"""Sums of tubes and squares over differences and comparisons, against every pair."""
+"""Sums of tubes and squares over differences and comparisons, and normal equations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from pairrank import Pairs
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
+from pairrank.objective import dual_matrix, primal_matrix
 from pairrank.pair_sums import bind, cells
 from pairrank.pair_sums import sorted as sorted_sums
 from pairrank.preferences import Differences
@@ -176,18 +179,18 @@ def test_comparisons_give_the_sum_over_each_of_them(loss, problem, seed):
         check(loss, bind(loss, each), listed, problem.scores, problem.v)
 
 
-@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("loss", [Tube(0.1, 1), Tube(0.1, 2), Square()], ids=repr)
 @pytest.mark.parametrize("one_query", [True, False])
-def test_a_large_offset_of_labels_and_scores_costs_no_digits(n, one_query):
+def test_a_large_offset_of_labels_and_scores_costs_no_digits(loss, one_query):
     generator = np.random.default_rng(0)
     y = generator.integers(0, 5, 400) * 0.25
     qid = np.zeros(400, dtype=int) if one_query else generator.integers(0, 3, 400)
     offset = 1e7 * (1 + qid)
     shifted = generator.normal(size=400) - 3 * offset
     scores = shifted + 3 * offset
-    plain = bind(Tube(0.1, n), Differences.build(y, qid)).at(scores)
-    far = bind(Tube(0.1, n), Differences.build(y + offset, qid)).at(shifted)
-    assert far[0] == pytest.approx(plain[0], rel=1e-14)
+    plain = bind(loss, Differences.build(y, qid)).at(scores)
+    far = bind(loss, Differences.build(y + offset, qid)).at(shifted)
+    assert far[0] == pytest.approx(plain[0], rel=1e-12 if loss == Square() else 1e-14)
     np.testing.assert_allclose(far[1], plain[1], atol=1e-12)
 
 
@@ -222,3 +225,46 @@ def test_what_is_huge_is_finite_or_infinite_without_a_warning(many):
         assert np.isfinite(value)
         assert squared.at(np.array([1e200, 0.0, -1e308, 1e308]))[0] == np.inf
         assert linear.at(np.array([np.inf, 0.0, 0.0, 0.0]))[0] == np.inf
+
+
+@pytest.mark.parametrize("far", [0.0, 1e7])
+@pytest.mark.parametrize("one_query", [True, False])
+def test_rows_that_weigh_nothing_do_not_bring_an_offset_back(one_query, far):
+    generator = np.random.default_rng(0)
+    weight, qid = np.repeat([1.0, 0.0], 35), np.repeat([0, 1], 35) * (not one_query)
+    differences = Differences.build(np.zeros(70), qid, sample_weight=weight)
+    for _ in range(10):
+        values = generator.integers(0, 64, 70) / 64
+        shifted = differences.centred(values + np.repeat([1e7, far], 35))
+        np.testing.assert_allclose(shifted[:35], values[:35] - values[:35].mean(), atol=1e-14)
+
+
+@pytest.mark.parametrize("block", [3, 1 << 21])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.asfortranarray])
+@given(problem=problems(graphs=("full",)))
+def test_the_normal_matrices_are_the_curvature_between_columns(form, block, problem):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(problem.y.size, 4))
+    qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
+    offset = 1e7 * (1 + qid[:, None]) if form is np.asarray else 0.0
+    shifted = X + offset
+    X = shifted - offset  # exact: what the addition has left of X
+    differences = Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
+    curvature = bind(Square(), differences).at(problem.scores).curvature()
+    design = Design(form(shifted))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairrank.objective.normal_equations._BLOCK_ENTRIES", block)
+        primal, dual = primal_matrix(design, differences), dual_matrix(design, differences)
+    # A row of the curvature, 2 w (x - mean), adds terms of up to 4 w times the largest x. Every
+    # number is a sum over rows, columns or both, made from numbers rounded at most eight times.
+    weight = np.ones(problem.y.size) if differences.weight is None else differences.weight
+    largest = np.abs(X).max()
+    rounding = (sum(X.shape) + 8) * np.finfo(np.float64).eps
+    by_columns = X.T @ curvature.matmat(X.T).T
+    bound = rounding * 4 * weight.sum() * largest**2
+    np.testing.assert_allclose(primal, by_columns, rtol=0, atol=bound)
+    by_rows = curvature.matmat(curvature.matmat(X @ X.T).T)
+    bound = 2 * rounding * (4 * weight.max() * largest) ** 2 * X.shape[1]
+    np.testing.assert_allclose(
+        curvature.matmat(curvature.matmat(dual).T), by_rows, rtol=0, atol=bound
+    )
