@@ -87,7 +87,8 @@ def differences(rng, n_rows):
 def comparisons(rng, n_rows):
     i = rng.integers(0, n_rows, 80)
     j = (i + rng.integers(1, n_rows, 80)) % n_rows
-    return Pairs(i, j, rng.exponential(size=80), rng.normal(size=80), n_rows=n_rows)
+    pairs = Pairs(i, j, rng.exponential(size=80), rng.normal(size=80), n_rows=n_rows)
+    return pairs.bound(n_rows, reduction="rows", ties=False)
 
 
 def wins(rng, n_rows):

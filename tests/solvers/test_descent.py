@@ -1,4 +1,4 @@
-"""TRON and nonlinear conjugate gradients on objectives that have nothing to do with ranking."""
+"""TRON and conjugate gradients on objectives that have nothing to do with ranking."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from lbfgs import lbfgs
-from objectives import Noisy, Smooth
+from objectives import Noisy, Plain, Smooth
 from pairrank._protocols import Status
 from pairrank.solvers.descent import Trial, search_slope
+from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
@@ -134,3 +135,37 @@ def test_a_search_finds_where_the_slope_has_gone(name, first):
     start = Trial(0.0, slope(0.0), None)
     found = search_slope(lambda length: Trial(length, slope(length), None), start, first)
     assert abs(found.slope) <= 0.1 * abs(start.slope)
+
+
+class Quadratic(Plain):
+    """|A w - b|^2/2 + penalty/2 |w|^2, its products optionally rounded to float32."""
+
+    def __init__(self, A, b, penalty=0.0, single=False):
+        self.A, self.b, self.penalty, self.single = A, b, penalty, single
+        self.n_features = A.shape[1]
+        self.precision = 1e-7 if single else 1e-12
+
+    def rounded(self, v):
+        return v.astype(np.float32).astype(float) if self.single else v
+
+    def loss_and_gradient(self, w):
+        residual = self.rounded(self.A @ w - self.b)
+        return 0.5 * float(residual @ residual), self.rounded(self.A.T @ residual)
+
+    def hessian(self, w):
+        return self
+
+    def matvec(self, v):
+        return self.rounded(self.A.T @ self.rounded(self.A @ v)) + self.penalty * v
+
+
+def test_what_the_recursion_believes_is_confirmed_by_the_gradient():
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(60, 20)) * np.logspace(0, 3, 20), rng.normal(size=60)
+    found = LinearCG()(Quadratic(A, b, 1e-3, single=True), np.zeros(20), tol=1e-11, max_iter=5000)
+    assert found.status is Status.PRECISION
+    loose = Quadratic(A, b, 1e-3, single=True)
+    found = LinearCG()(loose, np.zeros(20), tol=1e-4, max_iter=5000)
+    gradient = loose.loss_and_gradient(found.coef)[1] + 1e-3 * found.coef
+    assert found.status is Status.CONVERGED
+    assert np.linalg.norm(gradient) <= 1e-4 * np.linalg.norm(A.T @ b)
