@@ -133,32 +133,6 @@ def test_weights_are_repetitions(kind, reduction, by_role):
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7 * wanted.max())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_rows", "whim"), [(600, 0.0), (120, 2.0)])
-def test_comparisons_that_share_rows_have_the_errors_that_draws_have(n_rows, whim):
-    """300 comparisons: of 600 rows, none shared; of 120, five a row, with whims."""
-    rng = np.random.default_rng(5)
-    found, rows, w = [], [], np.array([1.0, -0.5])
-    options = {"reduction": "sum", "solver": "ncg", "tol": 1e-5}
-    for _ in range(200):
-        X = rng.normal(size=(n_rows, 2))
-        ends = [rng.permutation(n_rows) for _ in range(600 // n_rows)]
-        i, j = np.concatenate(ends).reshape(2, -1)
-        i, j = i[i != j], j[i != j]
-        quality = X @ w + whim * rng.normal(size=n_rows)
-        won = rng.random(i.size) < 1 / (1 + np.exp(quality[j] - quality[i]))
-        pairs = Pairs(np.where(won, i, j), np.where(won, j, i), n_rows=n_rows)
-        found.append(RankNCG(0.01, covariance="laplace", **options).fit(X, pairs))
-        rows.append(RankNCG(0.01, covariance="rows", **options).fit(X, pairs).standard_errors_)
-    spread = np.std([ranker.coef_ for ranker in found], axis=0, ddof=1)
-    np.testing.assert_allclose(np.mean(rows, axis=0), spread, rtol=0.15)
-    said = np.mean([ranker.standard_errors_ for ranker in found], axis=0)
-    if whim:
-        assert said.sum() < 0.85 * spread.sum()
-    else:
-        np.testing.assert_allclose(said, spread, rtol=0.15)
-
-
 def test_what_it_cannot_do_is_said_before_any_work():
     X, y, qid = drawn(6)
     wide = sparse.csr_array((150, 20_000))

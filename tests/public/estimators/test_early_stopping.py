@@ -29,6 +29,7 @@ RANKERS = [
     RankNCG(1e-3, solver="tron"),
     RankNCG(1e-3, solver="ncg"),
     RankRLS(1e-3, regularization="hybrid", solver="cg"),
+    RankRLS(regularization="iteration"),
     RankSVM(10.0),
     RankSVM(10.0, solver="tron"),
     RankSVM(10.0, loss="hinge"),
@@ -73,6 +74,7 @@ def test_the_best_iterate_by_the_metric_is_kept(noisy, ranker, name, metric, sig
     best = int(np.argmax(allowed))
     assert fitted.best_iteration_ == best
     np.testing.assert_array_equal(fitted.coef_, iterates[best])
+    assert fitted.objective_ == pytest.approx(fitted.history_[best].value, rel=1e-12)
     changes = [not np.array_equal(*two) for two in pairwise(iterates[best:])]
     assert sum(changes) <= 2
     assert fitted.status_ in ("validated", "converged", "gap_closed", "no_progress", "max_iter")

@@ -28,7 +28,7 @@ from pairrank import (
     SVRank,
     load_model,
 )
-from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
+from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError, PairrankWarning
 from pairrank.metrics import pairwise_accuracy
 
 pytestmark = pytest.mark.numeric
@@ -145,6 +145,68 @@ def test_neither_the_order_of_rows_nor_an_offset_of_a_query_matters(rows, ranker
         assert_same(clone(ranker).fit(X, y + 1e7 * (1 + qid), qid=qid), straight)
 
 
+@pytest.mark.parametrize("ranker", OF_DIFFERENCES, ids=str)
+def test_several_targets_are_each_as_if_alone(rows, ranker):
+    X, y, qid = rows
+    Y = np.column_stack((y, np.sin(y), -X[:, 2]))
+    # By default, these follow from the labels of all targets together.
+    own = {name: 0.5 for name in ("C", "epsilon") if hasattr(ranker, name)}
+    ranker = clone(ranker).set_params(**own)
+    together = clone(ranker).fit(X, Y, qid=qid, X_val=X, y_val=Y, qid_val=qid)
+    alone = [clone(ranker).fit(X, column, qid=qid) for column in Y.T]
+    assert together.validation_scores_.shape == (3, together.n_iter_ + 1)
+    np.testing.assert_allclose(together.coef_, [one.coef_ for one in alone], atol=1e-12)
+    assert together.objective_ == pytest.approx(sum(one.objective_ for one in alone))
+    predicted = np.column_stack([one.predict(X) for one in alone])
+    np.testing.assert_allclose(together.predict(X), predicted)
+    np.testing.assert_array_equal(together.rank(X, qid)[:, 1], alone[1].rank(X, qid))
+    accuracies = [one.score(X, column, qid=qid) for one, column in zip(alone, Y.T, strict=True)]
+    assert together.score(X, Y, qid=qid) == pytest.approx(np.mean(accuracies))
+    with pytest.raises(PairrankError, match="y has 2 targets, the ranker 3"):
+        together.score(X, Y[:, :2], qid=qid)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "smooth"),
+    [
+        (RankSVM(loss="hinge"), {"loss": "squared_hinge"}),
+        (MPRank(n=1), {"n": 2}),
+        (SVRank(), {"n": 2}),
+    ],
+    ids=str,
+)
+def test_the_gap_is_true_shown_saved_and_forgotten_by_refits(
+    rows, ranker, smooth, tmp_path, capsys
+):
+    X, y, qid = rows
+    best = clone(ranker).set_params(tol=1e-9).fit(X, y, qid=qid).objective_
+    ranker = clone(ranker).set_params(verbose=1).fit(X, y, qid=qid)
+    assert "gap" in capsys.readouterr().err
+    assert ranker.gap_ == ranker.history_[-1].gap
+    assert 0 < ranker.objective_ - best <= ranker.gap_ <= ranker.tol * ranker.objective_
+    ranker.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert (loaded.gap_, loaded.status_) == (ranker.gap_, "gap_closed")
+    if smooth == {"n": 2}:
+        ranker.fit(X, np.column_stack((y, X[:, 3])), qid=qid)
+        assert ranker.gap_ == sum(history[-1].gap for history in ranker.history_)
+    assert not hasattr(ranker.set_params(**smooth).fit(X, y, qid=qid), "gap_")
+
+
+@pytest.mark.parametrize("ranker", [RankNCG(), ConvexHullRanker()], ids=str)
+def test_an_absent_class_is_a_warning_while_pairs_remain(rows, ranker):
+    X, y, qid = rows
+    fitted, alone, none = (
+        clone(ranker).set_params(graph=OrderGraph(edges))
+        for edges in ([(0.0, 1.0), (1.0, 9.0)], [(0.0, 1.0)], [(8.0, 9.0)])
+    )
+    with pytest.warns(PairrankWarning, match=r"absent from y: 9\.0; .* leave them out"):
+        fitted.fit(X, y, qid=qid)
+    np.testing.assert_array_equal(fitted.coef_, alone.fit(X, y, qid=qid).coef_)
+    with pytest.warns(PairrankWarning, match="absent"), pytest.raises(NoPairsError):
+        none.fit(X, y, qid=qid)
+
+
 @every
 def test_validation_scores_follow_the_iterations(rows, ranker):
     X, y, qid = rows
@@ -236,8 +298,8 @@ def with_entry(X, value):
 
 
 BAD_ROWS = [
-    (lambda X, y, q: (with_entry(X, np.nan), y, q, None), "NaN in row 7, feature 2"),
-    (lambda X, y, q: (with_entry(X, -np.inf), y, q, None), "inf.* in row 7, feature 2"),
+    (lambda X, y, q: (with_entry(X, np.nan), y, q, None), "row 7, feature 2; fill it, as SimpleIm"),
+    (lambda X, y, q: (with_entry(X, -np.inf), y, q, None), "inf.* row 7, feature 2; replace it"),
     (lambda X, y, q: (sparse.csr_matrix(with_entry(X, np.nan)), y, q, None), "row 7, feature 2"),
     (lambda X, y, q: (X, np.where(y == y[4], np.nan, y), q, None), "y contains NaN"),
     (lambda X, y, q: (X, y[:-1], q, None), "y has 199 entries for 200 rows"),

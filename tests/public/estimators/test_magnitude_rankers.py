@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-import pairrank
 from pairrank import Kernel, MPRank, Pairs, SVRank
 from pairrank.exceptions import ZeroWeightsWarning
 from programs import Comparisons as Listed
@@ -137,39 +136,6 @@ def test_weights_of_zero_are_warned_of(rows):
     with pytest.warns(ZeroWeightsWarning, match="of target 1 is all zero"):
         fitted = MPRank().fit(X, np.column_stack((X[:, 0], y * 0)))
     assert fitted.coef_[0].any()
-
-
-@pytest.mark.parametrize("ranker", ALL, ids=named)
-def test_several_targets_are_each_as_if_alone(rows, ranker):
-    X, y, qid = rows
-    Y = np.column_stack((y, np.sin(y), -X[:, 2]))
-    ranker = clone(ranker).set_params(C=1.0)
-    if "epsilon" in ranker.get_params():
-        ranker.set_params(epsilon=0.1)
-    together = clone(ranker).fit(X, Y, qid=qid, X_val=X, y_val=Y, qid_val=qid)
-    alone = [clone(ranker).fit(X, column, qid=qid) for column in Y.T]
-    assert together.coef_.shape == (3, 4)
-    assert together.validation_scores_.shape == (3, together.n_iter_ + 1)
-    for coef, one in zip(together.coef_, alone, strict=True):
-        np.testing.assert_allclose(coef, one.coef_, atol=1e-12)
-    assert together.objective_ == pytest.approx(sum(one.objective_ for one in alone))
-    np.testing.assert_allclose(
-        together.predict(X), np.column_stack([one.predict(X) for one in alone])
-    )
-
-
-def test_the_gap_of_power_1_is_told_summed_and_forgotten_by_refits(rows, tmp_path):
-    X, y, qid = rows
-    for ranker in (MPRank(n=1), SVRank()):
-        fine = clone(ranker).set_params(tol=1e-9).fit(X, y, qid=qid)
-        ranker.fit(X, y, qid=qid)
-        assert ranker.gap_ == ranker.history_[-1].gap
-        assert 0 < ranker.objective_ - fine.objective_ <= ranker.gap_ <= 1e-4 * ranker.objective_
-        ranker.save(tmp_path / "model")
-        assert pairrank.load_model(tmp_path / "model").gap_ == ranker.gap_
-        ranker.fit(X, np.column_stack((y, X[:, 3])), qid=qid)
-        assert ranker.gap_ == sum(history[-1].gap for history in ranker.history_)
-        assert not hasattr(ranker.set_params(n=2).fit(X, y, qid=qid), "gap_")
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-80, 1e80, 1e149])

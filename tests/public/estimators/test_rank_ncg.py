@@ -11,8 +11,8 @@ from scipy import sparse, special
 from sklearn.exceptions import ConvergenceWarning
 
 import pairrank
-from pairrank import OrderGraph, Pairs, RankNCG, RankSVM
-from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError, PairrankWarning
+from pairrank import Pairs, RankNCG, RankSVM
+from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.losses import Logistic, Probit
 
 pytestmark = pytest.mark.numeric
@@ -89,16 +89,6 @@ def test_a_model_file_with_a_damaged_kernel_is_refused(rows, tmp_path):
     ranker.save(tmp_path / "model")
     with pytest.raises(FileFormatError, match="landmarks is"):
         pairrank.load_model(tmp_path / "model")
-
-
-def test_a_graph_over_absent_classes_warns_while_pairs_remain(rows):
-    X, y, qid = rows
-    with pytest.warns(PairrankWarning, match=r"absent from y: 9\.0"):
-        fitted = RankNCG(graph=OrderGraph([(0.0, 1.0), (1.0, 9.0)])).fit(X, y, qid=qid)
-    alone = RankNCG(graph=OrderGraph([(0.0, 1.0)])).fit(X, y, qid=qid)
-    np.testing.assert_allclose(fitted.coef_, alone.coef_)
-    with pytest.warns(PairrankWarning, match="absent"), pytest.raises(NoPairsError):
-        RankNCG(graph=OrderGraph([(8.0, 9.0)])).fit(X, y, qid=qid)
 
 
 @pytest.mark.parametrize(

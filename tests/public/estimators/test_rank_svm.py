@@ -12,15 +12,6 @@ from pairrank.exceptions import NoPairsWarning
 pytestmark = pytest.mark.numeric
 
 
-def test_c_means_the_same_for_few_rows_and_many(rows):
-    X, y, qid = rows
-    doubled = RankSVM(C=1.0, tol=1e-9).fit(
-        np.vstack((X, X)), np.append(y, y), qid=np.append(qid, qid + 100)
-    )
-    once = RankSVM(C=2.0, tol=1e-9).fit(X, y, qid=qid)
-    np.testing.assert_allclose(doubled.coef_, once.coef_, rtol=1e-6)
-
-
 def test_an_order_graph_of_text_labels(rows):
     X, y, _ = rows
     names = np.array(["poor", "fair", "good", "best"])[y.astype(int)]

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-import pairrank
 from definitions import preferences_of
-from pairrank import Pairs, RankSVM
+from pairrank import RankSVM
 from pairrank.exceptions import ZeroWeightsWarning
 from programs import hinge_by_clarabel, hinge_cost
 from strategies import problems
@@ -34,18 +32,6 @@ def check_optimum(ranker, X, pairs, cost, w):
     assert ranker.gap_ <= 1e-7 * found
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
-def test_the_optimum_over_comparisons_is_theirs(rows, C):
-    X = rows[0][:40]
-    rng = np.random.default_rng(2)
-    pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(150)])
-    weight, own = rng.exponential(size=150), rng.exponential(size=40)
-    y = Pairs(*pairs.T, weight=weight, n_rows=40)
-    ranker = hinge(C, reduction="sum", tol=1e-7).fit(X, y, sample_weight=own)
-    cost = C * weight * own[pairs[:, 0]] * own[pairs[:, 1]]
-    check_optimum(ranker, X, pairs, cost, ranker.coef_)
-
-
 @given(problem=problems(max_rows=25, graphs=("full", "chain")), C=st.sampled_from([1e-2, 1.0, 1e2]))
 def test_every_problem_that_can_be_drawn_is_solved(problem, C):
     weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
@@ -63,16 +49,6 @@ def test_every_problem_that_can_be_drawn_is_solved(problem, C):
     best = hinge_cost(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
     assert hinge_cost(ranker.coef_, X, pairs, cost) <= best * (1 + 1e-6) + 1e-12
     assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-7)
-
-
-@pytest.mark.parametrize("pair_sum", ["sorted", "selection_tree", "level_counting", "direct"])
-def test_all_pair_sums_and_kinds_of_rows_agree(rows, pair_sum):
-    X, y, qid = rows
-    wanted = hinge(tol=1e-8).fit(X, y, qid=qid)
-    for table in (X, sparse.csr_array(X), np.asfortranarray(X)):
-        found = hinge(tol=1e-8, pair_sum=pair_sum, solver="bundle").fit(table, y, qid=qid)
-        np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-3)
-        assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-7)
 
 
 def test_the_bundle_finds_the_squared_hinge_s_optimum_too(rows):
@@ -131,18 +107,6 @@ def test_features_of_any_size_rank(rows, scale, C):
     X, y, qid = rows
     ranker = hinge(C, max_iter=50).fit(scale * X, y, qid=qid)
     assert ranker.score(scale * X, y, qid=qid) > 0.9
-
-
-def test_the_gap_is_kept_in_files_forgotten_by_refits_and_shown(rows, tmp_path, capsys):
-    X, y, qid = rows
-    ranker = hinge(verbose=1).fit(X, y, qid=qid)
-    assert "gap" in capsys.readouterr().err
-    assert ranker.gap_ == ranker.history_[-1].gap
-    ranker.save(tmp_path / "model")
-    loaded = pairrank.load_model(tmp_path / "model")
-    assert (loaded.gap_, loaded.status_) == (ranker.gap_, "gap_closed")
-    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
-    assert not hasattr(ranker.set_params(loss="squared_hinge").fit(X, y, qid=qid), "gap_")
 
 
 def test_an_early_end_keeps_the_best_weights_within_the_gap(rows):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.impute import SimpleImputer
 from sklearn.metrics import average_precision_score, get_scorer, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -23,7 +22,6 @@ from pairrank import (
     RankSVM,
     SVRank,
 )
-from pairrank.exceptions import PairrankError
 
 RANKERS = [
     ConvexHullRanker(),
@@ -84,17 +82,3 @@ def test_several_targets_have_a_column_of_decisions_each(rows):
     assert ranker.decision_function(X).shape == (90, 2)
     found = cross_val_score(RankRLS(), X, Y, cv=KFold(3), scoring="roc_auc", error_score="raise")
     assert (found > 0.6).all()
-
-
-@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: str(ranker)[:30])
-def test_missing_values_are_refused_with_the_remedy(rows, ranker):
-    X, y = rows
-    holed = X.copy()
-    holed[7, 2] = np.nan
-    with pytest.raises(PairrankError, match=r"NaN in row 7, feature 2; fill it, as SimpleImputer"):
-        clone(ranker).fit(holed, y)
-    filled = make_pipeline(SimpleImputer(), clone(ranker)).fit(holed, y)
-    assert np.isfinite(filled.predict(holed)).all()
-    holed[7, 2] = np.inf
-    with pytest.raises(PairrankError, match=r"infinity \(inf\) in row 7, feature 2; replace it"):
-        clone(ranker).fit(holed, y)

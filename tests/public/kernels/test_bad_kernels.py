@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from pairrank import (
@@ -84,5 +85,6 @@ def test_a_matrix_that_is_not_square_or_not_symmetric_is_refused(name):
     with pytest.raises(PairrankError, match="square kernel matrix"):
         ranker.fit(matrix[:, :20], labels(30))
     matrix[2, 7] += 0.5
-    with pytest.raises(PairrankError, match="not symmetric"):
-        ranker.fit(matrix, labels(30))
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(PairrankError, match="not symmetric"):
+            ranker.fit(form(matrix), labels(30))
