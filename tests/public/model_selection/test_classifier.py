@@ -18,7 +18,6 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import PairwiseClassifier, QueryKFold, RankNCG, RankRLS, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -29,11 +28,6 @@ def rows():
     return make_classification(
         600, 5, n_informative=3, n_redundant=0, weights=[0.8], flip_y=0.1, random_state=0
     )
-
-
-@parametrize_with_checks([PairwiseClassifier(RankRLS(), method="isotonic", cv=3)])
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
 
 
 class Margin(LogisticRegression):

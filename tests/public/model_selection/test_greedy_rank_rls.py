@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +10,6 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM, load_model
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -203,13 +200,6 @@ def test_equal_features_are_chosen_from_the_lowest():
     selector = GreedyRankRLS(1).fit(doubled, y, qid=qid)
     same = [f for f in range(7) if (doubled[:, f] == doubled[:, selector.selected_[0]]).all()]
     assert selector.selected_[0] == same[0]
-
-
-@parametrize_with_checks([GreedyRankRLS(1, cv=2)])
-def test_scikit_learns_checks_pass(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 def test_queries_reach_it_in_a_pipeline_and_a_search():

@@ -21,11 +21,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import (
+    GreedyRankRLS,
     OrderGraph,
     Pairs,
+    PairwiseClassifier,
     QueryKFold,
     RankNCG,
     RankNCGCV,
+    RankRLS,
+    RankRLSCV,
     RankSVM,
     RankSVMCV,
     load_model,
@@ -38,15 +42,6 @@ from pairrank.model_selection import make_query_scorer
 pytestmark = pytest.mark.numeric
 
 GRID = [1e-3, 1e-1, 10.0]
-
-
-@pytest.fixture(scope="module")
-def judged():
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat(np.arange(10), 20))
-    X = rng.normal(size=(qid.size, 5)) * [1.0, 1.0, 1.0, 10.0, 0.1]
-    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + rng.normal(size=qid.size) + 1), 0, 4)
-    return X, y, qid
 
 
 def halves(judged):
@@ -328,12 +323,6 @@ def test_the_search_carries_queries_within_a_search(judged):
         assert score == pytest.approx(inner.score(X[test], y[test], qid=qid[test]), rel=1e-12)
 
 
-@parametrize_with_checks([RankNCGCV([0.1, 1.0], cv=2)])
-@pytest.mark.filterwarnings("ignore")
-def test_the_search_passes_scikit_learns_checks(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.parametrize(
     ("search", "complaint"),
     [
@@ -344,6 +333,13 @@ def test_the_search_passes_scikit_learns_checks(estimator, check):
         (RankSVMCV(tol=-1.0), "tol must be"),
         (RankNCGCV(eps=2.0), "eps must be below 1"),
         (RankNCGCV(covariance="queries"), "pass qid"),
+        (RankRLSCV([1.0, 0.0]), "alphas must be finite and greater than 0"),
+        (RankRLSCV([]), "no values"),
+        (RankRLSCV(scoring="accuracy"), "no metric"),
+        (RankRLSCV(cv=300), "cannot make 300 folds"),
+        (RankRLSCV(cv="loo"), "cv must be one of"),
+        (RankRLSCV(cv="leave-pair-out", scoring="mean_ndcg"), "margins only"),
+        (RankRLSCV(kernel="tanh"), "kernel"),
     ],
     ids=str,
 )
@@ -351,6 +347,30 @@ def test_the_search_refuses_before_any_work(search, complaint, judged):
     X, y, _ = judged
     with pytest.raises(PairrankError, match=complaint):
         search.fit(X, y)
+
+
+@parametrize_with_checks(
+    [
+        RankNCGCV([0.1, 1.0], cv=2),
+        RankRLSCV([0.1, 1.0], cv=2),
+        GreedyRankRLS(1, cv=2),
+        PairwiseClassifier(RankRLS(), method="isotonic", cv=3),
+    ]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("search", [RankNCGCV([0.1, 1.0], cv=2), RankRLSCV([0.1, 1.0])], ids=str)
+def test_a_saved_search_is_its_best_ranker(judged, search, tmp_path):
+    X, y, qid = judged
+    search.fit(X, y, qid=qid).save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert type(loaded) is type(search.best_estimator_)
+    assert repr(loaded) == repr(search.best_estimator_)
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    np.testing.assert_array_equal(search.decision_function(X), search.predict(X))
 
 
 def test_a_search_over_alpha_has_the_probabilities_of_its_ranker(judged):
@@ -378,14 +398,3 @@ def test_the_most_regularised_of_equals_is_best(ranker, param, best):
     path = regularization_path(ranker, X, y, param=param, values=[0.01, 1.0], X_val=X, y_val=y)
     assert path.scores.tolist() == [1.0, 1.0]
     assert path.best_value == getattr(path.best_estimator, param) == best
-
-
-def test_a_saved_search_is_its_best_ranker(judged, tmp_path):
-    X, y, qid = judged
-    search = RankNCGCV([0.1, 1.0], cv=2).fit(X, y, qid=qid)
-    search.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert type(loaded) is type(search.best_estimator_)
-    assert repr(loaded) == repr(search.best_estimator_)
-    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
-    np.testing.assert_array_equal(search.decision_function(X), search.predict(X))

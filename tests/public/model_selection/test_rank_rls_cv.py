@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pairrank import GreedyRankRLS, Kernel, Pairs, QueryKFold, RankRLS, RankRLSCV, load_model
+from pairrank import GreedyRankRLS, Kernel, Pairs, QueryKFold, RankRLS, RankRLSCV
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.metrics import kendall_tau, mean_ndcg, pairwise_accuracy
 from rls_definitions import refit
@@ -18,22 +15,6 @@ from rls_definitions import refit
 pytestmark = pytest.mark.numeric
 
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
-
-
-@parametrize_with_checks([RankRLSCV([0.1, 1.0], cv=2)])
-def test_scikit_learns_checks_pass(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
-
-
-@pytest.fixture(scope="module")
-def judged():
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat(np.arange(10), 20))
-    X = rng.normal(size=(qid.size, 5)) * [1.0, 1.0, 1.0, 10.0, 0.1]
-    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + rng.normal(size=qid.size) + 1), 0, 4)
-    return X, y, qid
 
 
 @pytest.mark.parametrize(
@@ -197,24 +178,6 @@ def test_kernels_are_left_out_as_rows_are(judged):
     np.testing.assert_allclose(ranker.predict(K), given.predict(K))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "complaint"),
-    [
-        ({"alphas": [1.0, 0.0]}, "alphas must be finite and greater than 0"),
-        ({"alphas": []}, "no values"),
-        ({"scoring": "accuracy"}, "no metric"),
-        ({"cv": 30}, "take fewer folds"),
-        ({"cv": "loo"}, "cv must be one of"),
-        ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins only"),
-        ({"kernel": "tanh"}, "kernel"),
-    ],
-)
-def test_the_search_refuses_before_any_work(parameters, complaint, judged):
-    X, y, qid = judged
-    with pytest.raises(PairrankError, match=complaint):
-        RankRLSCV(**parameters).fit(X, y, qid=qid)
-
-
 def test_too_few_units_to_leave_out_are_refused(judged):
     X, y, _ = judged
     with pytest.raises(PairrankError, match="two queries"):
@@ -231,15 +194,6 @@ def test_too_few_units_to_leave_out_are_refused(judged):
     search = RankRLSCV(ALPHAS, cv=[untaught, unjudged, whole]).fit(X, y)
     assert np.isnan(search.validation_scores_).tolist() == [[True] * 3, [True] * 3, [False] * 3]
     assert search.best_score_ == search.validation_scores_[2].max()
-
-
-def test_a_saved_search_is_its_ranker(judged, tmp_path):
-    X, y, qid = judged
-    search = RankRLSCV([0.1, 1.0]).fit(X, y, qid=qid)
-    search.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert loaded.alpha == search.alpha_
-    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
 
 
 @pytest.mark.parametrize("n_features", [3, 30])
