@@ -1,4 +1,4 @@
-"""Defaults that follow the data: C and epsilon, of the spread of labels."""
+"""What follows from the data: C and epsilon by default, numbers of rows, queries and ties."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from pairrank import ConvexHullRanker, MPRank, Pairs, RankRLS, SVRank, load_model
+from pairrank import ConvexHullRanker, MPRank, Pairs, RankNCG, RankRLS, RankSVM, SVRank, load_model
+from pairrank.datasets import make_queries
 
 MAGNITUDES = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
 
@@ -91,3 +92,34 @@ def test_a_model_file_keeps_what_was_derived(rows, ranker, tmp_path):
         assert getattr(loaded, name, None) == getattr(fitted, name, None)
     if isinstance(fitted, MPRank | SVRank):
         assert loaded.stability_bound(X, y) == fitted.stability_bound(X, y)
+
+
+DATA = make_queries(10, 12, 9, random_state=0)
+ROWS = {"X": DATA.X, "y": DATA.y, "qid": DATA.qid}
+
+
+def test_rows_of_weight_0_are_not_counted():
+    weight = np.where(DATA.qid == DATA.qid[0], 0.0, 1.0)
+    for ranker in (RankSVM(), RankRLS()):
+        ranker.fit(**ROWS, sample_weight=weight)
+        assert (ranker.n_rows_, ranker.n_queries_) == (108, 9)
+
+
+def test_ties_of_comparisons_are_counted():
+    pairs = Pairs([0, 1, 2], [1, 2, 3], magnitude=[1.0, 0.0, 0.0])
+    for ranker in (RankSVM(), RankRLS()):
+        ranker.fit(DATA.X[:4], pairs)
+        assert (ranker.n_rows_, ranker.n_queries_, ranker.n_ties_) == (4, 1, 2)
+    ranker.fit(**ROWS)
+    assert not hasattr(ranker, "n_ties_")
+
+
+def test_counts_are_those_of_the_definition_and_kept_in_model_files(tmp_path):
+    ranker = RankNCG().fit(**ROWS)
+    same = DATA.qid[:, None] == DATA.qid[None, :]
+    ties = same & (DATA.y[:, None] == DATA.y[None, :])
+    n_ties = (ties.sum() - len(DATA.y)) // 2
+    assert ranker.n_pairs_ + ranker.n_ties_ == 10 * 12 * 11 // 2
+    ranker.save(tmp_path / "model")
+    for fitted in (ranker, load_model(tmp_path / "model")):
+        assert (fitted.n_rows_, fitted.n_queries_, fitted.n_ties_) == (120, 10, n_ties)

@@ -143,7 +143,7 @@ def test_infinite_features_are_refused_and_gaps_are_not():
         ranker.predict([[-np.inf]])
 
 
-def test_callbacks_see_rounds_and_stop_them(capsys):
+def test_callbacks_see_rounds_and_stop_them_and_interrupts_keep_them(capsys):
     X, y, _ = rows(60)
     steps = []
 
@@ -157,10 +157,6 @@ def test_callbacks_see_rounds_and_stop_them(capsys):
     assert [step.n_iter for step in steps] == [1, 2, 3]
     np.testing.assert_array_equal(steps[-1].coef, ranker.rankings_.alphas)
     assert [step.value for step in steps] == ranker.train_score_[1:].tolist()
-
-
-def test_an_interrupt_keeps_the_rounds_so_far():
-    X, y, _ = rows(60)
 
     def interrupt(step):
         if step.n_iter == 2:
