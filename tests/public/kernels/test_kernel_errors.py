@@ -1,21 +1,25 @@
-"""What kernels refuse: wrong parameters, matrices that are no kernel's, values that overflow."""
+"""What kernels refuse, and rankers with them: wrong parameters, matrices of no kernel, overflow."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from pairrank import Kernel
+from kernel_definitions import rbf, rows_of
+from pairrank import (
+    ConvexHullRanker,
+    Kernel,
+    MPRank,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankSVM,
+    RankSVMCV,
+    SVRank,
+)
 from pairrank.exceptions import PairrankError
-
-
-def rbf(X, Y, gamma=0.3):
-    return np.exp(-gamma * np.square(X[:, None, :] - Y[None, :, :]).sum(axis=2))
-
-
-def rows_of(n_rows, n_features=4, seed=0):
-    return np.random.default_rng(seed).normal(size=(n_rows, n_features))
 
 
 @pytest.mark.parametrize(
@@ -138,3 +142,73 @@ def test_rows_with_other_features_are_refused():
     features = Kernel("rbf").fit(rows_of(20))
     with pytest.raises(PairrankError, match=r"X has 3 features, but .* have 4"):
         features.transform(rows_of(5, 3))
+
+
+RANKERS = {
+    "RankSVM": RankSVM(),
+    "RankSVM, hinge": RankSVM(loss="hinge"),
+    "RankNCG": RankNCG(),
+    "RankNCG, probit": RankNCG(loss="probit"),
+    "ConvexHullRanker": ConvexHullRanker(),
+    "ConvexHullRanker, coefficients": ConvexHullRanker(regularizer="coefficients"),
+    "RankRLS": RankRLS(),
+    "RankRLS, cg": RankRLS(solver="cg"),
+    "RankRLS, hybrid": RankRLS(regularization="hybrid"),
+    "MPRank": MPRank(),
+    "MPRank, cg": MPRank(solver="cg", C=100.0),
+    "MPRank, n=1": MPRank(n=1),
+    "SVRank": SVRank(),
+    "SVRank, n=2": SVRank(n=2),
+    "RankSVMCV": RankSVMCV(Cs=[1.0], cv=2),
+    "RankNCGCV": RankNCGCV(alphas=[1.0], cv=2),
+}
+BY_PRODUCTS = ("RankRLS", "RankRLS, cg", "RankRLS, hybrid", "MPRank", "MPRank, cg")
+"""They solve in the kernel itself, whose eigenvalues they do not know."""
+MAPPED = [name for name in RANKERS if name not in BY_PRODUCTS and not name.endswith("CV")]
+
+
+LABELS = np.arange(30) % 4.0
+
+
+def with_eigenvalues(values):
+    rng = np.random.default_rng(0)
+    vectors = np.linalg.qr(rng.normal(size=(len(values), len(values))))[0]
+    matrix = (vectors * values) @ vectors.T
+    return (matrix + matrix.T) / 2
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize(
+    "eigenvalues",
+    [-np.ones(30), np.append(np.linspace(0.1, 3, 29), -3.0)],
+    ids=["negative", "one negative"],
+)
+def test_a_matrix_that_is_not_semidefinite_is_refused_with_the_remedy(name, eigenvalues):
+    matrix = with_eigenvalues(eigenvalues)
+    ranker = clone(RANKERS[name]).set_params(kernel="precomputed")
+    with pytest.raises(PairrankError, match="not positive semidefinite") as caught:
+        ranker.fit(matrix, LABELS)
+    assert "another kernel, or add" in str(caught.value)
+    assert "diagonal" in str(caught.value)
+    assert not hasattr(ranker, "coef_")
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_the_message_tells_what_to_add(name):
+    matrix = with_eigenvalues(np.append(np.linspace(0.1, 3, 29), -0.25))
+    ranker = clone(RANKERS[name]).set_params(kernel="precomputed")
+    with pytest.raises(PairrankError, match=r"from -0\.25 to 3; .* add at least 0\.25"):
+        ranker.fit(matrix, LABELS)
+    ranker.fit(matrix + 0.25001 * np.eye(30), LABELS)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_matrix_that_is_not_square_or_not_symmetric_is_refused(name):
+    matrix = with_eigenvalues(np.linspace(0.1, 3, 30))
+    ranker = clone(RANKERS[name]).set_params(kernel="precomputed")
+    with pytest.raises(PairrankError, match="square kernel matrix"):
+        ranker.fit(matrix[:, :20], LABELS)
+    matrix[2, 7] += 0.5
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(PairrankError, match="not symmetric"):
+            ranker.fit(form(matrix), LABELS)

@@ -1,4 +1,4 @@
-"""Pairs: comparisons as a target that cross-validation can split."""
+"""Pairs: comparisons as a target that cross-validation can split; order graphs that are none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 
-from pairrank import Pairs, RankNCG
+from pairrank import OrderGraph, Pairs, RankNCG
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 
 pytestmark = pytest.mark.numeric
@@ -194,3 +194,27 @@ def test_a_tie_has_the_role_weights_of_each_direction():
     bound = Pairs([0], [1], magnitude=[0.0]).bound(2, winner_weight=winner, loser_weight=loser)
     np.testing.assert_array_equal(bound.i, [0, 1])
     np.testing.assert_array_equal(bound.weight, [7.0, 7.5])
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([(0, 1), (1, 2), (2, 0)], "cycle: 0 < 1 < 2 < 0"),
+        ([(0, 1), (1, 0)], "cycle"),
+        ([(1, 1)], "joins 1 with itself"),
+        ([], "at least one edge"),
+        ([(0, 1, 2)], "a pair"),
+        (["ab"], "a pair"),
+        (3, "made of edges"),
+        ("ab", "made of edges"),
+        ([(float("nan"), 1)], r"nan, 1\).*not a label"),
+        ([(1, np.float64("nan"))], "not a label"),
+        ([(0, [1])], r"ends in \[1\].*not a label"),
+        ([(0, np.array([1, 2]))], "not a label"),
+        ([({}, 1)], "not a label"),
+        ([(0, (1, []))], "not a label"),
+    ],
+)
+def test_a_graph_that_is_none_is_refused(edges, message):
+    with pytest.raises(PairrankError, match=message):
+        OrderGraph(edges)
