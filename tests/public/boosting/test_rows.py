@@ -132,9 +132,6 @@ def test_bad_data_are_refused():
     for group in ([31, -1], [15.0, 15.0], ["30"], [[30]]):
         with pytest.raises(PairrankError, match="whole numbers"):
             AllPairsObjective()(y, scores, None, group)
-
-
-def test_data_without_labels_are_an_error():
     with pytest.raises(PairrankError, match="no labels"):
         AllPairsObjective()(np.zeros(3), Data(np.empty(0), matrix=True))
 

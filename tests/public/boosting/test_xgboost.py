@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -80,22 +78,6 @@ def test_early_stopping_keeps_the_best_round_in_the_direction_of_the_metric(name
     best = np.argmax(values) if name == "ndcg@10" else np.argmin(values)
     assert len(values) < 200
     assert model.best_iteration == best
-
-
-def test_the_regressor_stops_early_by_a_metric_with_the_queries_of_its_evaluation_set():
-    X, y, qid = made(15)
-    other = made(20, seed=1)
-    metric = RankingMetric("pairwise_accuracy", qid=other[2])
-    regressor = xgboost.XGBRegressor(
-        objective=AllPairsObjective(qid=qid), eval_metric=metric, early_stopping_rounds=10,
-        n_estimators=300, learning_rate=0.9, n_jobs=1,
-    )  # fmt: skip
-    regressor.fit(X, y, eval_set=[(other[0], other[1])], verbose=False)
-    best = pairwise_accuracy(other[1], regressor.predict(other[0]), qid=other[2])
-    assert regressor.best_score == pytest.approx(-best, abs=1e-6)
-    again = pickle.loads(pickle.dumps(regressor))
-    np.testing.assert_array_equal(again.predict(X), regressor.predict(X))
-    again.set_params(early_stopping_rounds=None, n_estimators=3).fit(X, y)
 
 
 def test_weights_of_queries_count_and_xgboost_refuses_those_of_rows():

@@ -36,10 +36,10 @@ def gradient_of(scores: torch.Tensor, *args, **options) -> torch.Tensor:
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 def test_reductions_weigh_the_double_loop(loss, reduction):
     phi = (NAMED[loss]() if loss in NAMED else Square()).phi
-    weight = GENERATOR.random(40)
     s, y, qid = SCORES.numpy(), LABELS.numpy(), QID.numpy()
+    weight = np.where(qid == 2, 0.0, GENERATOR.random(40))
     values, weights = [], []
-    for query in np.unique(qid):
+    for query in np.unique(qid[weight > 0]):
         value = total = 0.0
         for i in np.flatnonzero(qid == query):
             for j in np.flatnonzero(qid == query):
@@ -178,16 +178,6 @@ def test_one_weight_may_stand_for_all():
     scores, labels = SCORES.reshape(8, 5), LABELS.reshape(8, 5)
     found = all_pairs_loss(scores, labels, sample_weight=2.0, reduction="sum")
     torch.testing.assert_close(found, 4.0 * all_pairs_loss(scores, labels, reduction="sum"))
-
-
-@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
-@pytest.mark.parametrize("reduction", ["mean", "query_mean", "rows", "query", "sum"])
-def test_queries_of_weight_0_are_left_out(loss, reduction):
-    weight = torch.where(QID == 2, 0.0, 1.5)
-    some, options = QID != 2, {"loss": loss, "reduction": reduction}
-    found = all_pairs_loss(SCORES, LABELS, QID, sample_weight=weight, **options)
-    wanted = all_pairs_loss(SCORES[some], LABELS[some], QID[some], sample_weight=1.5, **options)
-    torch.testing.assert_close(found, wanted)
 
 
 def test_a_module_refuses_wrong_options_when_it_is_made():
