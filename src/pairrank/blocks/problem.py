@@ -105,8 +105,9 @@ class BlockProblem:
 class BlockSums:
     """The sums of a `BlockProblem`, by passes.
 
-    An evaluation is one pass over the blocks, and a second one where queries cross blocks. Its
-    `scores` are those of the sampled rows, for Hessians and step lengths.
+    An evaluation is one pass over the blocks, and a second one where queries cross blocks. The
+    first one evaluates zero too, because solvers ask for it, and reading costs more than summing.
+    The `scores` of an evaluation are those of the sampled rows, for Hessians and step lengths.
     """
 
     def __init__(self, problem: BlockProblem) -> None:
@@ -114,20 +115,37 @@ class BlockSums:
         self.n_features, self.precision = problem.n_features, _PRECISION
         self.dtype = problem.prepared.catalog.sample.rows.X.dtype
         self.factor = problem.factor * problem.prepared.scale
-        self._sharpness, self._has_error = 0, False
+        self._sharpness, self._has_error, self._is_first = 0, False, True
+        self._zero: Point | None = None
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the sum over all pairs, and its gradient by the weights."""
-        problem, own = self.problem, self._sampled(w)
-        queries, crossing = problem.prepared.crossing, None
+        if self._zero is not None and not w.any():
+            return self._zero
+        if not self._is_first or not w.any():
+            return self._points(w)[0]
+        self._is_first = False
+        point, self._zero = self._points(w, np.zeros_like(w))
+        return point
+
+    def _points(self, *weights: FloatArray) -> list[Point]:
+        """Return the sums at some weights, from one evaluation."""
+        problem, sharpness = self.problem, self._sharpness
+        scores, queries = [self._sampled(w) for w in weights], problem.prepared.crossing
+        sums: list[CrossingSum | None] = [None] * len(weights)
         if queries is not None:
-            residual = self._residual(own)
-            crossing = crossing_sum(problem.loss, queries, problem.eps, self._sharpness, residual)
-        how = problem.loss, problem.algorithm, problem.eps, self._sharpness, problem.origin
-        asked = Asked(*how, w, crossing)
-        found = summed(problem.passes, asked)
-        self._has_error |= bool(found.totals[1:3].any())
-        return self._point(found, asked, own)
+            sums = [
+                crossing_sum(problem.loss, queries, problem.eps, sharpness, self._residual(own))
+                for own in scores
+            ]
+        how = problem.loss, problem.algorithm, problem.eps, sharpness, problem.origin
+        found = summed(problem.passes, Asked(*how, tuple(zip(weights, sums, strict=True))))
+        self._has_error |= any(each.totals[1:3].any() for each in found)
+        points = []
+        for each, w, own, crossing in zip(found, weights, scores, sums, strict=True):
+            asked = Asked(*how, ((w, crossing),))
+            points.append(self._point(each, asked, own))
+        return points
 
     def _sampled(self, w: FloatArray) -> FloatArray:
         """Return the scores of the sampled rows."""
@@ -142,7 +160,7 @@ class BlockSums:
         return scores
 
     def _point(self, found: Summed, asked: Asked, scores: FloatArray) -> Point:
-        """Return the sums that were asked for, with the `scores` of the sampled rows."""
+        """Return the sums at the only weights of `asked`."""
         problem, factor = self.problem, self.factor
         value, error, gradient_error, square = found.totals.tolist()
 
@@ -152,9 +170,9 @@ class BlockSums:
             It is precise to about a hundredth: pairs within a hundredth of a margin may be counted
             in or not. That of squares is exact.
             """
-            size = _spread(self._sampled(v))
+            (w, crossing), size = asked.points[0], _spread(self._sampled(v))
             step = self._step(scores) / size if size > 0.0 else 1.0 / np.linalg.norm(v)
-            moved = summed(problem.passes, asked._replace(w=asked.w + step * v))
+            (moved,) = summed(problem.passes, asked._replace(points=((w + step * v, crossing),)))
             change = moved.gradient - found.gradient
             return np.asarray(problem.penalty * v + (factor / step) * change)
 
@@ -190,7 +208,7 @@ class BlockSums:
             most = int(np.ceil(np.log(problem.eps / LEAST_EPS) / np.log(100.0)))
         if not self._has_error or self._sharpness >= most:
             return False
-        self._sharpness, self._has_error = self._sharpness + 1, False
+        self._sharpness, self._zero, self._has_error = self._sharpness + 1, None, False
         return True
 
     @functools.cached_property
@@ -213,18 +231,16 @@ def _spread(scores: FloatArray) -> float:
 
 
 class Asked(NamedTuple):
-    """What a pass is sent: the loss, the sharpness of its sums, and the weights to evaluate."""
+    """What a pass is sent: the loss, the sharpness of its sums, and weights to evaluate."""
 
     loss: PairLoss
     algorithm: str
     eps: float
     sharpness: int
     origin: FloatArray | None
-    w: FloatArray
-    crossing: CrossingSum | None
-    """The sum over crossing queries; None where there are none."""
-    table: Any = None
-    """What gives each crossing row its gradient, in a second pass."""
+    points: tuple[Any, ...]
+    """Weights and the sum over crossing queries, None where there are none; of a second pass also
+    what gives each row its gradient."""
 
 
 class Summed(NamedTuple):
@@ -245,14 +261,21 @@ class Summed(NamedTuple):
         return Summed(totals, gradient, merged(self.summary, other.summary))
 
 
-def summed(passes: Passes, asked: Asked) -> Summed:
-    """Return the sums of all blocks: one pass, or two where queries cross blocks."""
-    found = passes.reduce(evaluate_block, asked, Summed.plus)
-    if asked.crossing is None:
-        return found
-    totals, table = asked.crossing.finish(found.summary)
-    second = passes.reduce(evaluate_crossing, asked._replace(table=table), Summed.plus)
-    return Summed(found.totals + np.append(totals, 0.0), found.gradient).plus(second)
+def summed(passes: Passes, asked: Asked) -> list[Summed]:
+    """Return the sums of all blocks by point: one pass, or two where queries cross blocks."""
+    sums = passes.reduce(evaluate_block, asked, merge_sums)
+    if asked.points[0][1] is None:
+        return sums
+    points, totals = [], []
+    for (w, crossing), each in zip(asked.points, sums, strict=True):
+        own, table = crossing.finish(each.summary)
+        points.append((w, crossing, table))
+        totals.append(np.append(own, 0.0))
+    second = passes.reduce(evaluate_crossing, asked._replace(points=tuple(points)), merge_sums)
+    return [
+        Summed(each.totals + own, each.gradient).plus(more)
+        for each, own, more in zip(sums, totals, second, strict=True)
+    ]
 
 
 def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
@@ -266,33 +289,41 @@ def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
     return bound
 
 
-def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Summed:
-    """Return the sums of whole queries, and the summary of crossing ones."""
+def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> list[Summed]:
+    """Return the sums of whole queries, and the summary of crossing ones, by point."""
     design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
-    scores, summary = design.scores(asked.w), None
-    totals, gradient = np.zeros(4), np.zeros(design.n_features)
-    if bound is not None:
-        found = bound.at(scores)
-        square = _square(found.gradient)
-        totals = np.array([found.value, found.error, found.gradient_error, square])
-        gradient = design.transposed(found.gradient)
-    if asked.crossing is not None and layout.crossing.places.size:
-        summary = asked.crossing.summary(layout.crossing.at(scores))
-    return Summed(totals, gradient, summary)
+    result = []
+    for w, crossing in asked.points:
+        scores, totals, gradient = design.scores(w), np.zeros(4), np.zeros(design.n_features)
+        if bound is not None:
+            found = bound.at(scores)
+            square = _square(found.gradient)
+            totals = np.array([found.value, found.error, found.gradient_error, square])
+            gradient = design.transposed(found.gradient)
+        summary = None
+        if crossing is not None and layout.crossing.places.size:
+            summary = crossing.summary(layout.crossing.at(scores))
+        result.append(Summed(totals, gradient, summary))
+    return result
 
 
-def evaluate_crossing(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Summed:
-    """Return the gradient of crossing rows by the weights: the second pass."""
-    design, rows = design_of(X, asked.origin), layout.crossing
-    by_row = np.zeros(design.n_rows)
-    if rows.places.size:
-        assert asked.crossing is not None
-        scores = rows.at(design.scores(asked.w))
-        by_row[rows.places] = asked.crossing.entries(scores, asked.table)
-    totals = np.array([0.0, 0.0, 0.0, _square(by_row)])
-    return Summed(totals, design.transposed(by_row))
+def evaluate_crossing(index: int, X: Any, layout: BlockLayout, asked: Asked) -> list[Summed]:
+    """Return the gradient of crossing rows by the weights, by point: the second pass."""
+    design, result = design_of(X, asked.origin), []
+    for w, crossing, table in asked.points:
+        by_row, rows = np.zeros(design.n_rows), layout.crossing
+        if rows.places.size:
+            by_row[rows.places] = crossing.entries(rows.at(design.scores(w)), table)
+        totals = np.array([0.0, 0.0, 0.0, _square(by_row)])
+        result.append(Summed(totals, design.transposed(by_row)))
+    return result
 
 
 def _square(values: FloatArray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         return float(values @ values)
+
+
+def merge_sums(first: list[Summed], second: list[Summed]) -> list[Summed]:
+    """Return the sums of two sets of blocks together; may write into the first."""
+    return [one.plus(other) for one, other in zip(first, second, strict=True)]
