@@ -227,7 +227,7 @@ def check_cells(loss, every, found, gradient):
 
 @given(problem=st.one_of(problems(), problems_with_roles()), seed=seeds)
 def test_blocks_are_counted_as_rows_in_memory(problem, seed):
-    """Of identifiers that are numbers, text or objects; many rows weigh nothing, one at least does."""
+    """Of identifiers that are numbers, text or objects; many rows weigh nothing, never all."""
     weight = np.random.default_rng(seed).integers(0, 3, problem.y.size) / 2.0
     problem = problem._replace(weight=weight)
     levels = levels_of(problem) if problem.y.size else reject()
