@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 _END: Any = object()
+_WORDS = 1021
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
@@ -122,12 +123,19 @@ def naming(place: str) -> Iterator[None]:
 
 
 def digest_of(X: Any) -> int:
-    """Return a checksum of the values, the shape and the format of a block, CRC-32."""
+    """Return a checksum of the values, the shape and the format of a block.
+
+    It is the CRC-32 of the sums of every 1,021st word, and of the words left over: several times as
+    fast as that of all words. A prime number, so that rows that change places change the sums.
+    """
     transposed = not sparse.issparse(X) and X.flags.f_contiguous and not X.flags.c_contiguous
     parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X.T if transposed else X]
     digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
     for part in parts:
-        digest = zlib.crc32(np.ascontiguousarray(part).data, digest)
+        values = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        size = values.size - values.size % (8 * _WORDS)
+        sums = values[:size].view(np.uint64).reshape(-1, _WORDS).sum(axis=0)
+        digest = zlib.crc32(values[size:].data, zlib.crc32(sums.data, digest))
     return digest
 
 

@@ -44,6 +44,9 @@ _OPTIONAL = (
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
+_TINY = 1e-100
+"""Weights below this may have scores of 0 by underflow: only then are scores computed."""
+
 _REMEDIES = {
     "C": "raise C",
     "alpha": "lower alpha",
@@ -292,7 +295,12 @@ class SolvedRanker(FittedRanker, ABC):
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
         if not status.ok or status is Status.STOPPED or not hasattr(self, "coef_"):
             return
-        zero = np.array([not scores(coef).any() for coef in np.atleast_2d(self.coef_)])
+        zero = np.array(
+            [
+                np.abs(coef).max(initial=0.0) < _TINY and not scores(coef).any()
+                for coef in np.atleast_2d(self.coef_)
+            ]
+        )
         if not zero.any():
             return
         remedies = [remedy for name, remedy in _REMEDIES.items() if name in self.get_params()]

@@ -110,8 +110,8 @@ n_pairs_ : int
         super()._check_parameters()
         if self.C is not None:
             validation.check_number(self.C, "C")
-            if not np.isfinite(2.0 * float(self.C)):
-                raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
+        if self.C is not None and not np.isfinite(2.0 * float(self.C)):
+            raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
 
     def _derive(self, size: float, spread: float) -> None:
@@ -172,8 +172,14 @@ def _size_and_spread(
 
 
 def _root_mean_square(values: FloatArray, weight: FloatArray | None = None) -> float:
-    """Return the root of the weighted mean of squares."""
-    return float(np.sqrt(np.average(np.square(values), weights=weight)))
+    """Return the root of the weighted mean of squares, which may neither overflow nor underflow."""
+    values = values if weight is None else values[weight > 0]
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    squares = np.square(values / largest)
+    kept = None if weight is None else weight[weight > 0]
+    return largest * float(np.sqrt(np.average(squares, weights=kept)))
 
 
 def _radius_of_rows(features: Any) -> float:

@@ -93,8 +93,8 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
     weight = rows.kept_weight
-    kept = np.arange(rows.X.shape[0]) if weight is None else np.flatnonzero(weight)
-    ranker.n_rows_ = kept.size
+    kept = slice(None) if weight is None else weight > 0
+    ranker.n_rows_ = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
     if isinstance(preferences, Levels):
         ranker.n_queries_ = preferences.n_queries
     else:

@@ -92,7 +92,7 @@ def content_of(material: Material) -> dict[str, Any]:
         "worst": worst,
         "best": best,
         "levels": levels,
-        "level_picture": pictures.level_bars(levels) if levels else None,
+        "level_picture": pictures.level_curves(levels) if levels else None,
         "margins": margins,
         "weights": weights,
         "weight_picture": pictures.weight_bars(weights) if weights else None,

@@ -110,9 +110,11 @@ MOST_LEVELS = 12
 N_BANDS = 8
 """The number of bands into which more levels than `MOST_LEVELS` are merged."""
 
+N_BINS = 32
+
 
 class Level(NamedTuple):
-    """The scores of the rows of a label; `low` and `high` are their 10 % and 90 % quantiles."""
+    """The scores of the rows of a label; `shares` is the share of them in each of `N_BINS` bins."""
 
     label: str
     n_rows: int
@@ -120,16 +122,19 @@ class Level(NamedTuple):
     low: float
     median: float
     high: float
+    shares: FloatArray
 
 
 class Levels(NamedTuple):
-    """All levels, lowest label first.
+    """All levels, lowest label first; bins go from `low` to `high`.
 
     `n_left_out` is the number of levels that are not shown; `is_centred` says whether scores are
     less the mean of their query.
     """
 
     levels: list[Level]
+    low: float
+    high: float
     n_left_out: int
     is_centred: bool
 
@@ -144,12 +149,15 @@ def score_levels(y: Array, scores: FloatArray, query_of: Array | None) -> Levels
         sizes = np.bincount(query_of)
         scores = scores - (np.bincount(query_of, scores) / np.maximum(sizes, 1))[query_of]
     names, codes, n_left_out = _bands(y)
+    low, high = _range(scores)
+    edges = np.linspace(low, high, N_BINS + 1)
     found = []
     for code, name in enumerate(names):
         own = scores[codes == code]
-        quantiles = np.quantile(own, [0.1, 0.5, 0.9]).tolist()
-        found.append(Level(name, own.size, float(own.mean()), *quantiles))
-    return Levels(found, n_left_out, query_of is not None)
+        shares = np.histogram(np.clip(own, low, high), edges)[0] / own.size
+        tenth, median, ninth = map(float, np.quantile(own, [0.1, 0.5, 0.9]))
+        found.append(Level(name, own.size, float(own.mean()), tenth, median, ninth, shares))
+    return Levels(found, low, high, n_left_out, query_of is not None)
 
 
 def _bands(y: Array) -> tuple[list[str], Array, int]:
@@ -172,6 +180,14 @@ def _bands(y: Array) -> tuple[list[str], Array, int]:
         for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
     return names, np.searchsorted(first, np.arange(labels.size), side="right")[codes] - 1, 0
+
+
+def _range(scores: FloatArray) -> tuple[float, float]:
+    """Return the range of all but the outermost scores, never empty."""
+    low, high = np.quantile(scores, [0.005, 0.995]).tolist()
+    if low == high:
+        low, high = float(scores.min()), float(scores.max())
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
 MOST_WEIGHTS = 25

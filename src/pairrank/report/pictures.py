@@ -11,7 +11,7 @@ from pairrank._protocols import FloatArray
 from pairrank.plotting.calibration import PairCalibration, PairCalibrationDisplay
 from pairrank.plotting.rankings import QueryMetricDisplay, WeightsDisplay
 from pairrank.plotting.svg import COLOURS, Picture, picture, short
-from pairrank.report.measures import Levels, Weight
+from pairrank.report.measures import N_BINS, Levels, Weight
 
 MOST_POINTS = 1_000
 HISTOGRAM_BINS = 24
@@ -74,20 +74,24 @@ def calibration_curve(found: PairCalibration) -> Picture:
     return picture("calibration-picture", title, 320, draw)
 
 
-def level_bars(found: Levels) -> Picture:
-    """Draw the middle 80 % of each level's scores as a bar, with a line at the median."""
-    columns = np.array([level[-3:] for level in found.levels])
-    (low, median, high), places = columns.T, np.arange(len(columns))
+def level_curves(found: Levels) -> Picture:
+    """Draw the histogram of each level above the same axis, with a line at its median."""
+    most = max(float(level.shares.max()) for level in found.levels) or 1.0
+    edges = np.linspace(found.low, found.high, N_BINS + 1)
+    places = np.arange(len(found.levels))
+    medians = np.clip([level.median for level in found.levels], found.low, found.high)
 
     def draw(ax: Any) -> None:
-        ax.barh(places, high - low, left=low, height=0.6, color=_FIRST)
-        ax.vlines(median, places - 0.3, places + 0.3, color=_SECOND, linewidth=2)
-        ax.set_yticks(places, [short(level.label) for level in found.levels])
+        for place, level in zip(places, found.levels, strict=True):
+            heights = place + 0.88 * level.shares / most
+            ax.stairs(heights, edges, baseline=place, fill=True, color=_FIRST)
+        ax.vlines(medians, places, places + 0.88, color=_SECOND, linewidth=2)
+        ax.set_yticks(places + 0.3, [short(level.label) for level in found.levels])
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("score less the mean of its query" if found.is_centred else "score")
 
-    title = "The middle 80 % of the scores of each label, with a line at the median"
-    return picture("levels-picture", title, 46 + 20 * len(places), draw)
+    title = "Histogram of the scores of each label, with a line at its median"
+    return picture("levels-picture", title, 46 + 50 * len(found.levels), draw)
 
 
 def weight_bars(weights: Sequence[Weight]) -> Picture:
