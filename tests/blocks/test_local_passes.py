@@ -110,3 +110,10 @@ def test_any_value_the_shape_and_the_format_change_the_digest():
 def test_the_same_rows_have_the_same_digest():
     X = np.arange(12.0).reshape(3, 4)
     assert digest_of(X) == digest_of(X.copy()) == digest_of(np.repeat(X, 2, axis=0)[::2])
+
+
+@pytest.mark.parametrize("width", [20, 1024])
+def test_rows_that_change_places_change_the_checksum(width):
+    """Of as many words as leave none over."""
+    X = np.random.default_rng(0).standard_normal((1021, width))
+    assert digest_of(X[np.r_[1, 0, 2 : len(X)]]) != digest_of(X) == digest_of(X.copy())
