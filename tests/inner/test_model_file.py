@@ -46,11 +46,14 @@ def test_what_is_written_comes_back(tmp_path_factory, params, arrays):
     path = tmp_path_factory.mktemp("models") / "model"
     write_model(path, ModelRecord("RankSVM", params, arrays, {"é": [1]}))
     back = read_model(path)
+    with np.load(path) as archive:
+        listed = {name: archive[name] for name in arrays}
     assert back.estimator == "RankSVM"
     assert back.params == params
     assert back.info == {"é": [1]}
     assert back.arrays.keys() == arrays.keys()
     for name, array in arrays.items():
+        assert listed[name].tobytes() == back.arrays[name].tobytes()
         assert back.arrays[name].dtype == array.dtype or array.dtype.kind == "U"
         assert back.arrays[name].shape == array.shape
         assert back.arrays[name].tolist() == array.tolist() or array.dtype.kind == "f"

@@ -13,7 +13,7 @@ import pytest
 from scipy import optimize, sparse
 
 from block_sources import cut
-from loss_table import pairs_of
+from loss_table import pairs_of, weights_of
 from pairrank import OrderGraph, Pairs, PairwiseRanker, RankNCG, RankSVM
 from pairrank.losses import as_loss
 from programs import hinge_by_clarabel
@@ -74,11 +74,8 @@ def problem_of(case: int) -> tuple[np.ndarray, Problem]:
 
 def costs_of(problem: Problem, pairs: np.ndarray, reduction: str) -> np.ndarray:
     """Return what each pair weighs in the objective."""
-    ones = np.ones(problem.y.size)
-    weight = ones if problem.weight is None else problem.weight
-    winner, loser = (
-        weight if role is None else weight * role for role in (problem.winner, problem.loser)
-    )
+    weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+    winner, loser = weights_of(problem)
     qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
     i, j = pairs
     cost, kept = winner[i] * loser[j], (winner > 0) | (loser > 0)

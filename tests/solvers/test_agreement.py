@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lbfgs import lbfgs
 from pairrank import Pairs
 from pairrank.losses import Hinge, Logistic, Probit, Square, SquaredHinge, Tube
 from pairrank.objective import (
@@ -30,7 +29,6 @@ SMOOTH = {
     "tron": lambda problem: Tron(),
     "tron, loose": lambda problem: Tron(cg_tol=0.3),
     "ncg": lambda problem: NonlinearCG(),
-    "lbfgs": lambda problem: lbfgs,
 }
 ANY = {
     "bundle": lambda problem: Bundle(),

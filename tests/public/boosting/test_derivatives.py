@@ -161,17 +161,18 @@ def test_weights_by_role_count_in_the_pairs_that_a_row_wins_or_loses():
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-@pytest.mark.parametrize("loss", [Hinge(0.0), SquaredHinge(0.0), SquaredHinge(-1.0)], ids=repr)
-def test_a_loss_that_costs_nothing_at_equal_scores_is_refused(loss):
-    with pytest.raises(PairrankError, match="boosting starts from equal scores"):
-        AllPairsObjective(loss)([0, 1], np.zeros(2))
-
-
-def test_a_tube_wider_than_all_differences_is_refused():
-    with pytest.raises(PairrankError, match="lower epsilon"):
-        AllPairsObjective(Tube(5.0))([0, 1], np.zeros(2))
-
-
-def test_an_overflow_is_an_error_that_names_a_milder_loss():
-    with pytest.raises(PairrankError, match="'logistic'"):
-        AllPairsObjective("exponential")([0, 1], np.array([200.0, 0.0]))
+@pytest.mark.parametrize(
+    ("loss", "scores", "message"),
+    [
+        *(
+            (loss, [0.0, 0.0], "starts from equal scores")
+            for loss in (Hinge(0.0), SquaredHinge(0.0), SquaredHinge(-1.0))
+        ),
+        (Tube(5.0), [0.0, 0.0], "lower epsilon"),
+        ("exponential", [200.0, 0.0], "'logistic'"),
+    ],
+    ids=repr,
+)
+def test_a_loss_without_a_cost_or_a_finite_one_is_refused(loss, scores, message):
+    with pytest.raises(PairrankError, match=message):
+        AllPairsObjective(loss)([0, 1], np.array(scores))

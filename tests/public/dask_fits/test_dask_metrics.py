@@ -77,10 +77,8 @@ def test_ndcg_is_that_of_all_rows(client, rows, taken, options):
 
 
 def test_ndcg_weighs_queries(client, rows):
-    given = {"qid": rows["qid"], "sample_weight": rows["query_weight"]}
-    cut_rows = {name: cut(part) for name, part in given.items()}
-    found = dask_metrics.ndcg_score(cut(rows["y"]), cut(rows["scores"]), client=client, **cut_rows)
-    expected = metrics.ndcg_score(rows["y"], rows["scores"], **given)
+    weighted = {**rows, "sample_weight": rows["query_weight"]}
+    found, expected = both("ndcg_score", weighted, ["qid", "sample_weight"], client)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
