@@ -147,11 +147,7 @@ class Crossed:
         ends = np.sort(rng.choice(np.arange(1, n), n_ends, replace=False)) if n_ends else []
         stack, eye = (np.column_stack, np.eye(n)) if n <= 100 else (wide, sparse.eye_array(n))
         X = stack([problem.scores[:, None], eye])
-        aligned = {
-            "qid": problem.qid, "sample_weight": problem.weight,
-            "winner_weight": problem.winner, "loser_weight": problem.loser,
-        }  # fmt: skip
-        aligned = {name: each for name, each in aligned.items() if each is not None}
+        aligned = {name: each for name, each in problem.aligned.items() if each is not None}
         if problem.qid is not None and seed % 3:
             names = [f"q{query}" if seed % 3 == 1 else ("q", query) for query in problem.qid]
             aligned["qid"] = np.array([*names, None], dtype=object)[:-1]
@@ -184,16 +180,6 @@ def crossed(loss, problem, *arguments, **options):
         reject()
 
 
-def check_cells(loss, every, found, gradient):
-    # Scores are rounded, differences also less labels, by which every margin may be off.
-    off = 8.0 * UNIT * every.largest
-    value_size, slope_size, kinks = every.sizes(loss, off)
-    rounding = 4.0 * (9 * every.n_rows + 4096) * UNIT
-    assert abs(found.value - every.value(loss)) <= found.value_error + rounding * value_size
-    missed = np.abs(gradient - every.gradient(loss)).sum()
-    assert missed <= found.gradient_error + rounding * slope_size + kinks
-
-
 @given(problem=st.one_of(problems(), problems_with_roles()), seed=seeds)
 def test_blocks_are_counted_as_rows_in_memory(problem, seed):
     """Of identifiers that are numbers, text or objects; many rows weigh nothing, never all."""
@@ -215,7 +201,14 @@ def test_stated_errors_of_cells_hold_for_every_problem(name, problem, seed):
     if not np.isfinite(found.value):
         assert np.abs(problem.scores).max() > FITS
         return
-    check_cells(loss, EveryPair(loss, problem), found, gradient)
+    every = EveryPair(loss, problem)
+    # Scores are rounded, differences also less labels, by which every margin may be off.
+    off = 8.0 * UNIT * every.largest
+    value_size, slope_size, kinks = every.sizes(loss, off)
+    rounding = 4.0 * (9 * every.n_rows + 4096) * UNIT
+    assert abs(found.value - every.value(loss)) <= found.value_error + rounding * value_size
+    missed = np.abs(gradient - every.gradient(loss)).sum()
+    assert missed <= found.gradient_error + rounding * slope_size + kinks
 
 
 @pytest.mark.parametrize("eps", [1e-4, 1e-13])

@@ -20,11 +20,7 @@ from dask_rows import cut, whole_rows  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
 from pairrank.dask.passes import DaskPasses  # noqa: E402
-from pairrank.exceptions import (  # noqa: E402
-    FitInterruptedError,
-    PairrankError,
-    PairrankWarning,
-)
+from pairrank.exceptions import FitInterruptedError, PairrankError, PairrankWarning  # noqa: E402
 
 rows = pytest.fixture(whole_rows, scope="module")
 

@@ -19,7 +19,6 @@ from pairrank.pair_sums.profiles import (
     ERFC,
     LEAST_EPS,
     SIGMOID,
-    Profile,
     box_rule,
     error_bound,
 )
@@ -38,18 +37,12 @@ def differences(targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
         return targets[:, np.newaxis] - sources
 
 
-def slow_sum(profile: Profile, sources: np.ndarray, targets: np.ndarray, q: np.ndarray) -> tuple:
-    """Return the sum at every target, and the sum of the absolute terms."""
-    terms = profile.function(differences(targets, sources))
-    return terms @ q, np.abs(terms) @ np.abs(q)
-
-
-def assert_close(found, profile, sources, targets, q, eps, most_boxes=1024) -> None:
+def assert_close(found, profile, sources, targets, q, eps):
     """Allow eps, rounding, and for terms that grow with the distance one rounding a box more."""
-    wanted, size = slow_sum(profile, sources, targets, q)
-    total = np.abs(q).sum()
+    terms, total = profile.function(differences(targets, sources)), np.abs(q).sum()
+    wanted, size = terms @ q, np.abs(terms) @ np.abs(q)
     across = np.ptp(targets) / box_rule((profile,), eps).width + 1.0
-    n_boxes = min(across, max(most_boxes, targets.size))
+    n_boxes = min(across, max(1024, targets.size))
     allowed = eps * total + ROUNDING * (total + size) + EPS * n_boxes * size
     assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
 

@@ -8,13 +8,7 @@ from scipy import sparse
 
 from pairrank import Pairs
 from pairrank.losses import Hinge, Logistic, Probit, Square, SquaredHinge, Tube
-from pairrank.objective import (
-    LineSample,
-    PairObjective,
-    Problem,
-    dual_matrix,
-    primal_matrix,
-)
+from pairrank.objective import LineSample, PairObjective, Problem, dual_matrix, primal_matrix
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.bundle import Bundle
@@ -30,10 +24,7 @@ SMOOTH = {
     "tron, loose": lambda problem: Tron(cg_tol=0.3),
     "ncg": lambda problem: NonlinearCG(),
 }
-ANY = {
-    "bundle": lambda problem: Bundle(),
-    "few planes": lambda problem: Bundle(max_planes=30),
-}
+ANY = {"bundle": lambda problem: Bundle(), "few planes": lambda problem: Bundle(max_planes=30)}
 LINE = {
     "tron, line": lambda problem: Tron(step_length=LineSample(problem, np.random.default_rng(0))),
     "continued": lambda problem: ContinuedTron(

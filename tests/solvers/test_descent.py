@@ -72,17 +72,6 @@ def test_at_the_end_gradient_and_error_together_meet_the_target(tol, error):
     assert left <= 0.1 * target or norm + left <= target
 
 
-class Counted(Smooth):
-    """The smooth sum, its evaluations limited."""
-
-    calls = 0
-
-    def loss_and_gradient(self, w):
-        self.calls += 1
-        assert self.calls < 5_000, "the descent never ends"
-        return super().loss_and_gradient(w)
-
-
 @pytest.mark.parametrize("inverse", ["none", "diagonal"])
 def test_steps_go_along_conjugate_directions_that_start_anew(inverse):
     """Every n steps, and where neighbouring gradients are far from orthogonal."""
@@ -107,10 +96,12 @@ def test_steps_go_along_conjugate_directions_that_start_anew(inverse):
 
 
 def test_a_gradient_that_only_creeps_within_the_noise_ends_the_descent():
-    class Rounded(Counted):
-        precision = 1e-7
+    class Rounded(Smooth):
+        precision, calls = 1e-7, 0
 
         def loss_and_gradient(self, w):
+            self.calls += 1
+            assert self.calls < 5_000, "the descent never ends"
             value, gradient = super().loss_and_gradient(w)
             return float(np.float32(value)), np.round(gradient, 4)
 

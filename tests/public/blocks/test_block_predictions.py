@@ -9,15 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from block_sources import blocks_of, cut, rows_of
-from pairrank import (
-    RankBoost,
-    RankNCG,
-    RankRLS,
-    RankSVM,
-    RankSVMCV,
-    RowBlocks,
-    regularization_path,
-)
+from pairrank import RankBoost, RankNCG, RankRLS, RankSVM, RankSVMCV, RowBlocks, regularization_path
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from definitions import preferences_of, sums_over
-from loss_table import LOSSES, ROUNDING
+from definitions import sums_over
+from loss_table import LOSSES, ROUNDING, pairs_of, weights_of
 from pairrank import OrderGraph
 from pairrank.boosting import AllPairsObjective
 from pairrank.exceptions import PairrankError
@@ -34,26 +34,13 @@ class Expected(NamedTuple):
     pair_weight: np.ndarray
 
 
-def expected(
-    y: Any,
-    scores: Any,
-    definition: Any,
-    *,
-    qid: Any = None,
-    weight: Any = None,
-    graph: Any = "full",
-    reduction: str = "auto",
-    newton: bool = True,
-) -> Expected | None:
+def expected(problem, scores, definition, reduction, newton):
     """Return the definition, pair by pair; None where there is no pair.
 
     `newton` is False for losses without curvature at margin 0.
     """
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
-    qid = np.zeros(len(y), dtype=int) if qid is None else np.asarray(qid)
-    kept = np.flatnonzero(weight > 0)
-    pairs = preferences_of([y[i] for i in kept], [qid[i] for i in kept], graph)
-    pairs = [(int(kept[i]), int(kept[j])) for i, j in pairs]
+    y, (weight, _), pairs = problem.y, weights_of(problem), pairs_of(problem)
+    qid = np.zeros(len(y), dtype=int) if problem.qid is None else problem.qid
     if not pairs:
         return None
     of_rows = {q: sum(weight[qid == q]) for q in set(qid.tolist())}
@@ -100,14 +87,10 @@ def assert_expected(name, found, wanted, eps=EPS):
 )
 def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind, reduction):
     scores = scores_of(kind, problem.y.size, np.random.default_rng(0))
-    wanted = expected(
-        problem.y, scores, LOSSES[name].definition, qid=problem.qid, weight=problem.weight,
-        graph=problem.graph, reduction=reduction, newton=name not in WITHOUT_CURVATURE,
-    )  # fmt: skip
-    objective = AllPairsObjective(
-        LOSSES[name].loss, graph=problem.graph, reduction=reduction, qid=problem.qid,
-        sample_weight=problem.weight, eps=EPS,
-    )  # fmt: skip
+    newton = name not in WITHOUT_CURVATURE
+    wanted = expected(problem, scores, LOSSES[name].definition, reduction, newton)
+    options = {"graph": problem.graph, "reduction": reduction, "eps": EPS}
+    objective = AllPairsObjective(LOSSES[name].loss, **options, **problem.aligned)
     if wanted is None:
         with pytest.raises(PairrankError):
             objective(problem.y, scores)

@@ -164,14 +164,10 @@ def test_very_unequal_weights_leave_it_positive_definite():
     assert (np.linalg.eigvalsh(ranker.coef_cov_) > 0).all()
 
 
-def test_an_interrupted_fit_does_not_go_on_to_its_covariance():
+def test_an_interrupted_fit_does_not_go_on_to_its_covariance(interrupt_at):
     X, y, qid = drawn(11)
-
-    def interrupt(step):
-        raise KeyboardInterrupt
-
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid, callback=interrupt)
+        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid, callback=interrupt_at(0))
     assert not hasattr(ranker, "coef_cov_")
 
 

@@ -218,7 +218,7 @@ def test_validation_scores_follow_the_iterations(rows, ranker):
 
 
 @iterative
-def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys):
+def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys, interrupt_at):
     X, y, qid = rows
     seen = []
     whole = clone(ranker).set_params(verbose=1)
@@ -228,13 +228,8 @@ def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys
     assert capsys.readouterr().err.count("iteration") == len(seen)
     stopped = clone(ranker).fit(X, y, qid=qid, callback=lambda step: np.bool_(step.n_iter == 1))
     assert (stopped.status_, stopped.n_iter_) == ("stopped", 1)
-
-    def interrupt(step):
-        if step.n_iter == 2:
-            raise KeyboardInterrupt
-
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        left = clone(ranker).fit(X, y, qid=qid, callback=interrupt)
+        left = clone(ranker).fit(X, y, qid=qid, callback=interrupt_at(2))
     assert left.status_ == "interrupted"
     assert np.isfinite(left.predict(X)).all()
     assert left.history_[-1].value <= left.history_[0].value

@@ -37,12 +37,6 @@ def rows():
     return X, y, rng.integers(0, 4, 60)
 
 
-def by_rows(ranker):
-    """Return a copy whose strength means the same for pairs as for labels."""
-    copy = clone(ranker)
-    return copy.set_params(reduction="rows") if "reduction" in copy.get_params() else copy
-
-
 def ranker(name, **parameters):
     return clone(RANKERS[name]).set_params(**parameters)
 
@@ -77,7 +71,7 @@ def test_forms_of_the_same_kernel_agree(name, rows):
     narrow = clone(named).set_params(tol=1e-4).fit(X.astype(np.float32), y, qid=qid)
     np.testing.assert_allclose(narrow.predict(X[:20].astype(np.float32)), expected, atol=1e-2)
     high, low = np.transpose(preferences_of(y, qid, "full"))
-    compared = by_rows(named).fit(X, Pairs(high, low, n_rows=60))
+    compared = clone(named).set_params(reduction="rows").fit(X, Pairs(high, low, n_rows=60))
     np.testing.assert_allclose(compared.predict(X[:20]), expected, atol=1e-5)
 
 

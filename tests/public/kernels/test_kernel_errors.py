@@ -84,11 +84,9 @@ def returning(value):
         (Kernel("rbf", method="nystroem", n_components=21), rows_of(20), "than the 20 training"),
         (Kernel(lambda X, Y: -np.abs(X[:, :1] - Y[:, :1].T)), rows_of(300), "not positive semi"),
         (Kernel("poly", coef0=0.0), np.zeros((5, 3)), "zero between all rows"),
-        (Kernel("poly"), far_rows(), r"kernel of row \d with landmark \d is inf"),
-        *(
-            (Kernel(name), sparse.csr_array(far_rows()), r"row \d with landmark \d is (inf|nan)")
-            for name in ("poly", "rbf")
-        ),
+        (Kernel("poly"), far_rows(), r"kernel of row \d with landmark \d is -?inf"),
+        (Kernel("poly"), sparse.csr_array(far_rows()), r"row \d with landmark \d is -?inf"),
+        (Kernel("rbf"), sparse.csr_array(far_rows()), r"row \d with landmark \d is (-?inf|nan)"),
         (Kernel(lambda X, Y: X[:, :2]), rows_of(20), r"returned float64 of shape \(64, 2\)"),
         (Kernel(lambda X, Y: 1.0), rows_of(20), r"shape \(\)"),
         (returning("a"), rows_of(20), "returned <U1"),
