@@ -101,11 +101,8 @@ def slow_covariance(votes, kind, ties, alpha, group):
 
     centre = np.eye(size)
     centre[:n, :n] -= 1.0 / n
-    inverse = (
-        centre
-        @ np.linalg.pinv(objective.hessian(objective.slopes(w)).toarray(), rcond=1e-12)
-        @ centre
-    )
+    hessian = objective.hessian(objective.slopes(w)).toarray()
+    inverse = centre @ np.linalg.pinv(hessian, rcond=1e-12) @ centre
     if kind == "hessian":
         return inverse
     gradients = np.array([gradient(k) for k in range(votes.winner.size)])
