@@ -9,13 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import how_to_name_queries, weights_by_role
+from pairrank.cli._columns import require_queries, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._judges import Ranker, judge_of, judged, rows_of
 from pairrank.cli._models import learns_differences, wrong_usage
 from pairrank.cli._output import print_facts, print_json, print_table
 from pairrank.cli._rows import check_output, count_preferences, files_in, is_streamed, load_rows
-from pairrank.exceptions import PairrankError
 from pairrank.io import Rows, to_run, write_run
 from pairrank.io._streams import atomic_write
 from pairrank.io.dispatch import format_of
@@ -63,8 +62,7 @@ def predict(
         write_scores(output, ranker.scores(rows))
         return
     with named(data):
-        if rows.qid is None:
-            raise PairrankError(f"--run needs queries: {how_to_name_queries(data, columns)}")
+        require_queries(rows, "--run needs", data, columns)
         write_run(output, to_run(rows.qid, rows.docid, ranker.scores(rows)), tag=run)
 
 
@@ -124,9 +122,9 @@ def evaluate(
     n_pairs, order = count_preferences(rows, graph, pairs or data)
     names = asked or usual_metrics(rows, own)
     with named(data):
-        if rows.qid is None and (per_query is not None or against is not None):
-            flag = "--against" if per_query is None else "--per-query"
-            raise PairrankError(f"{flag} needs queries: {how_to_name_queries(data, columns)}")
+        for flag, given in {"--per-query": per_query, "--against": against}.items():
+            if given is not None:
+                require_queries(rows, f"{flag} needs", data, columns)
         check_metrics(names, rows.y)
 
     def value(name: str, scores: Any, **more: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairrank._validation import names_matched
 from pairrank.cli import _options as options
-from pairrank.cli._columns import arguments_of, explained, how_to_name_queries
+from pairrank.cli._columns import arguments_of, explained, require_queries
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._judges import Ranker
 from pairrank.cli._output import Progress, print_facts, print_json, print_table
@@ -22,14 +22,11 @@ from pairrank.cli._rows import (
     load_rows,
     names_in,
 )
-from pairrank.exceptions import PairrankError
 from pairrank.export import formats
 from pairrank.io._streams import name_of, uncompressed
 from pairrank.io.dispatch import FORMATS, format_of
+from pairrank.io.model_file import ModelRecord, is_model_file, read_model
 from pairrank.io.rows import numbered_names
-
-if TYPE_CHECKING:
-    from pairrank.io.model_file import ModelRecord
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -50,7 +47,6 @@ def info(
     from pairrank.estimators import RANKERS
     from pairrank.estimators._weights import largest_weights
     from pairrank.estimators.model_files import saved_of
-    from pairrank.io.model_file import is_model_file, read_model
 
     head: list[str] = []
     weights: list[Any] | None = None
@@ -127,8 +123,7 @@ def convert(
     if to == QRELS or (to == "auto" and is_qrels):
         rows = load_rows(source, columns, Wanted(features=()), docids=True)
         with named(source):
-            if rows.qid is None:
-                raise PairrankError(f"qrels need queries: {how_to_name_queries(source, columns)}")
+            require_queries(rows, "qrels need", source, columns)
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
         return
     format_of(target, to)
