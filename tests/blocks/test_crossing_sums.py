@@ -191,7 +191,7 @@ class Crossed:
             prepared = prepare(self.passes, catalog, loss, **options)
         self.prepared = prepared
         self.problem = BlockProblem(self.passes, prepared, loss, penalty=0.0, eps=eps)
-        self.sums, self.w = self.problem.bound(), np.eye(1, n + 1)[0]
+        self.sums, self.w = self.problem.sums(), np.eye(1, n + 1)[0]
 
     def with_scores(self, scores, columns):
         if self.wide:
