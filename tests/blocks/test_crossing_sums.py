@@ -162,7 +162,7 @@ class Crossed:
             prepared = prepare(self.passes, catalog, loss, **options)
         self.prepared = prepared
         self.problem = BlockProblem(self.passes, prepared, loss, penalty=0.0, eps=eps)
-        self.sums, self.w = self.problem.bound(), np.eye(1, n + 1)[0]
+        self.sums, self.w = self.problem.sums(), np.eye(1, n + 1)[0]
 
     def at(self):
         """Return the sums, and the gradient by row; the error is that of all rows together."""
