@@ -1,9 +1,10 @@
-"""The client of a cluster: which one, the memory of its workers, graphs computed or kept."""
+"""The client of a cluster: which one, the memory of its workers, tasks computed or kept."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -12,7 +13,6 @@ import distributed
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from pairrank.dask.partitions import Graph
 from pairrank.exceptions import FitInterruptedError, InputTypeError, PairrankError
 
 _LOST = (CancelledError, CommClosedError, KilledWorker, distributed.TimeoutError)
@@ -52,14 +52,24 @@ def worker_memory(client: distributed.Client) -> float:
     return float(sum(limits)) if all(limits) else float("inf")
 
 
-def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[distributed.Future]:
-    """Start to compute keys of a graph, which workers keep while the futures live."""
+def task_of(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a task that calls a function with values of tasks, of futures, or others."""
+    return dask.delayed(function, pure=False, traverse=False)(*arguments)
+
+
+def shared_by_tasks(value: Any) -> Any:
+    """Return a value as a task of its own, so that it travels once."""
+    return dask.delayed(value, pure=False, traverse=False)
+
+
+def kept(client: distributed.Client, tasks: list[Any]) -> list[distributed.Future]:
+    """Start to compute tasks, whose values workers keep while the futures live."""
     with dask.config.set(_ANY_SIZE):
-        return list(client.get(graph, keys, sync=False))
+        return list(client.compute(tasks, optimize_graph=False))
 
 
-def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[Any]:
-    """Return the values of keys of a graph, each fetched as soon as it is there.
+def computed(client: distributed.Client, tasks: list[Any]) -> list[Any]:
+    """Return the values of tasks, each fetched as soon as it is there.
 
     A FitInterruptedError is raised on Ctrl-C, which ends the work on the cluster too, and if the
     cluster is lost.
@@ -70,7 +80,7 @@ def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[
         return await asyncio.gather(*started)
 
     try:
-        started += kept(client, graph, keys)
+        started += kept(client, tasks)
         return list(client.sync(each_when_ready))
     except KeyboardInterrupt as error:
         client.cancel(started)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Unpack
 
 import numpy as np
-from dask.core import literal
 from numpy.typing import NDArray
 
 from pairrank._docstrings import described_by, entries, parameters_of
@@ -16,8 +14,8 @@ from pairrank._validation import check_numbers
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
 from pairrank.dask import tasks
-from pairrank.dask.clients import client_of, computed, kept
-from pairrank.dask.partitions import Column, Graph, check_alike, check_lengths, column_of
+from pairrank.dask.clients import client_of, computed, kept, shared_by_tasks, task_of
+from pairrank.dask.partitions import check_alike, check_lengths, column_of
 from pairrank.metrics import _tallies
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
@@ -134,29 +132,13 @@ def _tally(
     columns = [column_of(part, name) for name, part in {**given, "scores": scores}.items()]
     check_alike(columns)
     client = client_of(client)
-    names = tuple("y" if name == "y_true" else name for name in given)
-    loaded = _loaded(client, names, columns)
-    token = uuid.uuid4().hex
-    graph: Graph = {f"queries-{token}-{at}": (_queries, one) for at, one in enumerate(loaded)}
-    crossing = crossing_queries(computed(client, graph, list(graph)))[1]
-    graph = {(shared := f"crossing-{token}"): (literal(crossing),)}
-    judged = [f"pairrank_judge-{token}-{at}" for at in range(len(loaded))]
-    graph |= {key: (_judge, measure, one, shared) for key, one in zip(judged, loaded, strict=True)}
-    last = f"pairrank_tally-{token}"
-    graph[last] = (_judge_together, measure, judged)
-    return computed(client, graph, [last])[0]
-
-
-def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> list[Any]:
-    """Return the checked rows of each partition, which the workers keep."""
-    graph: Graph = {}
-    for column in columns:
-        graph |= column.graph
-    token, load, loaded = uuid.uuid4().hex, functools.partial(_load, names), []
-    for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
-        loaded.append(f"pairrank_labels-{token}-{number}")
-        graph[loaded[-1]] = (load, number, *keys)
-    return kept(client, graph, loaded)
+    load = functools.partial(_load, tuple("y" if name == "y_true" else name for name in given))
+    parts = zip(*(column.parts for column in columns), strict=True)
+    loaded = kept(client, [task_of(load, at, *each) for at, each in enumerate(parts)])
+    queries = computed(client, [task_of(_queries, rows) for rows in loaded])
+    crossing = shared_by_tasks(crossing_queries(queries)[1])
+    judged = [task_of(_judge, measure, rows, crossing) for rows in loaded]
+    return computed(client, [task_of(_judge_together, measure, judged)])[0]
 
 
 def _load(names: tuple[str, ...], number: int, *parts: Any) -> RowBlock:

@@ -1,4 +1,4 @@
-"""Partitions: the rows of dask arrays and dataframes, partition by partition, as graphs."""
+"""Partitions: the rows of dask arrays and dataframes, a task for each partition."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from dask import array, dataframe
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.preferences import Pairs
 
-Graph = dict[Any, Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The partitions of one collection: the graph that makes them and the key of each."""
+    """The partitions of one collection, each a task."""
 
     name: str
-    graph: Graph
-    keys: list[Any]
+    parts: list[Any]
     lengths: list[int] | None
     """The rows of each partition, where dask knows them without computing."""
 
@@ -92,12 +89,7 @@ def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
         parts, lengths = values.to_delayed().ravel().tolist(), list(values.chunks[0])
         if np.isnan(lengths).any():
             lengths = None
-    graphs = {id(part.dask): part.dask for part in parts}
-    graph = {key: task for each in graphs.values() for key, task in dict(each).items()}
-    keys = [part.key for part in parts]
-    if not graph.keys() >= set(keys):  # of a persisted array, whose futures to_delayed leaves out
-        graph |= dict(values.__dask_graph__())
-    return Column(name, graph, keys, lengths)
+    return Column(name, parts, lengths)
 
 
 def features_of(X: Any, name: str) -> Features:
@@ -120,10 +112,10 @@ def check_alike(columns: list[Column]) -> None:
     """Raise a PairrankError where collections differ in partitions, as far as dask knows them."""
     first = columns[0]
     for other in columns[1:]:
-        if len(other.keys) != len(first.keys):
+        if len(other.parts) != len(first.parts):
             raise PairrankError(
-                f"{other.name} has {len(other.keys)} partitions and {first.name} "
-                f"{len(first.keys)}: cut both at the same rows (rechunk or repartition)"
+                f"{other.name} has {len(other.parts)} partitions and {first.name} "
+                f"{len(first.parts)}: cut both at the same rows (rechunk or repartition)"
             )
         for number, (here, there) in enumerate(
             zip(other.lengths or (), first.lengths or (), strict=False)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
-import uuid
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import distributed
-from dask.core import literal
 
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import check_kinds, naming
 from pairrank.dask import tasks
-from pairrank.dask.clients import computed, kept, worker_memory
-from pairrank.dask.partitions import Graph, Partitions, check_lengths
+from pairrank.dask.clients import computed, kept, shared_by_tasks, task_of, worker_memory
+from pairrank.dask.partitions import Partitions, check_lengths
 from pairrank.exceptions import NoPairsError, PairrankWarning
 
 Part = TypeVar("Part")
@@ -45,8 +42,6 @@ class DaskPasses:
         self.partitions, self.client, self.persist = partitions, client, persist
         self.n_passes = 0
         """The round trips for all blocks so far."""
-        self._token = uuid.uuid4().hex[:12]
-        self._numbers = itertools.count()
         self._kept: list[Any] = []
         """Features and labels of each block, if workers keep them."""
         self._prepared: list[Any] = []
@@ -78,12 +73,13 @@ class DaskPasses:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
         if not self._kept:
             self._keep_blocks(self.n_rows * self.partitions.features.row_bytes)
-        graph: Graph = {}
-        given, keys = self._shared_in(graph, shared), []
-        for index, block in enumerate(self._blocks_in(graph)):
-            keys.append(self._key("describe", index))
-            graph[keys[-1]] = (tasks.describe, index, block, task, given)
-        found: list[tasks.Described] = self._computed(graph, keys)
+        given = shared_by_tasks(shared)
+        found: list[tasks.Described] = self._computed(
+            [
+                task_of(tasks.describe, index, block, task, given)
+                for index, block in enumerate(self._blocks())
+            ]
+        )
         self._digests = [each.digest for each in found]
         if not self._kept:
             self._keep_blocks(sum(each.n_bytes for each in found), last=True)
@@ -93,14 +89,18 @@ class DaskPasses:
         self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
     ) -> list[Part]:
         """Set the state of each block; return a report of each in order."""
-        graph: Graph = {}
-        given, keys = self._shared_in(graph, shared), []
-        rows = self._kept or self._labels
-        for index, (facts, loaded) in enumerate(zip(self._facts, rows, strict=True)):
-            keys.append(self._key("prepare", index))
-            graph[keys[-1]] = (tasks.prepare, index, facts.digest, loaded, task, given)
-        self._prepared = kept(self.client, graph, keys)
-        return self._each("report", operator.itemgetter(1), self._prepared)
+        given, rows = (
+            shared_by_tasks(shared),
+            zip(self._facts, self._kept or self._labels, strict=True),
+        )
+        self._prepared = kept(
+            self.client,
+            [
+                task_of(tasks.prepare, index, facts.digest, loaded, task, given)
+                for index, (facts, loaded) in enumerate(rows)
+            ],
+        )
+        return self._each(operator.itemgetter(1), self._prepared)
 
     def reduce(
         self,
@@ -109,34 +109,27 @@ class DaskPasses:
         merge: Callable[[Part, Part], Part],
     ) -> Part:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
-        graph: Graph = {}
-        given, keys = self._shared_in(graph, shared), []
+        given = shared_by_tasks(shared)
         prepared = self._prepared or [None] * self.n_blocks
-        for index, block in enumerate(self._blocks_in(graph, labelled=False)):
-            keys.append(self._key("evaluate", index))
-            digest, state = self._digests[index], prepared[index]
-            graph[keys[-1]] = (tasks.evaluate, index, digest, block, state, task, given)
-        while len(keys) > 1:
-            merged = []
-            for start in range(0, len(keys), MERGED_TOGETHER):
-                merged.append(self._key("merge", start))
-                graph[merged[-1]] = (tasks.merge, merge, keys[start : start + MERGED_TOGETHER])
-            keys = merged
-        (part,) = self._computed(graph, keys)
-        return part
+        blocks = zip(self._digests, self._blocks(labelled=False), prepared, strict=True)
+        parts = [
+            task_of(tasks.evaluate, index, digest, block, state, task, given)
+            for index, (digest, block, state) in enumerate(blocks)
+        ]
+        while len(parts) > 1:
+            parts = [
+                task_of(tasks.merge, merge, parts[start : start + MERGED_TOGETHER])
+                for start in range(0, len(parts), MERGED_TOGETHER)
+            ]
+        return self._computed(parts)[0]
 
     def _load_labels(self) -> None:
         """Have the workers load and keep labels; ask for the rows of each partition."""
         columns = self.partitions.rest
-        graph: Graph = {}
-        for column in columns.values():
-            graph |= column.graph
-        keys = [self._key("labels", number) for number in range(len(self.partitions.X.keys))]
-        for number, key in enumerate(keys):
-            load = functools.partial(tasks.load_labels, tuple(columns), number)
-            graph[key] = (load, *(column.keys[number] for column in columns.values()))
-        labels = kept(self.client, graph, keys)
-        facts = self._each("facts", tasks.facts_of, labels)
+        load = functools.partial(tasks.load_labels, tuple(columns))
+        parts = zip(*(column.parts for column in columns.values()), strict=True)
+        labels = kept(self.client, [task_of(load, at, *each) for at, each in enumerate(parts)])
+        facts = self._each(tasks.facts_of, labels)
         for number, length in enumerate(self.partitions.X.lengths or ()):
             check_lengths(number, "y", facts[number].n_rows, "X", int(length))
         self._refuse_unlabelled([number for number, one in enumerate(facts) if not one.n_rows])
@@ -154,18 +147,15 @@ class DaskPasses:
         column = self.partitions.X
         if column.lengths is not None or not places:
             return
-        keys = [self._key("length", place) for place in places]
-        tasks_of = zip(keys, places, strict=True)
-        graph = {**column.graph, **{key: (len, column.keys[place]) for key, place in tasks_of}}
-        for place, length in zip(places, self._computed(graph, keys), strict=True):
+        lengths = self._each(len, [column.parts[place] for place in places])
+        for place, length in zip(places, lengths, strict=True):
             check_lengths(place, "y", 0, "X", length)
 
     def _keep_blocks(self, n_bytes: float, *, last: bool = False) -> None:
         """Have the workers keep the blocks, if they should and the bytes fit."""
         fits = n_bytes <= SHARE_OF_MEMORY * worker_memory(self.client)
         if self.persist is True or (self.persist == "auto" and fits):
-            graph: Graph = {}
-            self._kept = kept(self.client, graph, self._blocks_in(graph))
+            self._kept = kept(self.client, self._blocks())
             self._labels = []
         elif last and self.persist == "auto":
             warnings.warn(
@@ -176,35 +166,23 @@ class DaskPasses:
                 stacklevel=2,
             )
 
-    def _blocks_in(self, graph: Graph, *, labelled: bool = True) -> list[Any]:
-        """Return the blocks that are kept, or else keys of tasks that are added to the graph."""
+    def _blocks(self, *, labelled: bool = True) -> list[Any]:
+        """Return the blocks that are kept, or else tasks that load them."""
         if self._kept:
             return self._kept
-        column, features, keys = self.partitions.X, self.partitions.features, []
-        graph |= column.graph
-        for index, place in enumerate(self._places):
-            key = self._key("block", place)
-            graph[key] = (tasks.load_features, place, features, column.keys[place])
-            if labelled:
-                graph[key] = (tasks.join, place, graph[key], self._labels[index])
-            keys.append(key)
-        return keys
+        parts, features = self.partitions.X.parts, self.partitions.features
+        blocks = [
+            task_of(tasks.load_features, place, features, parts[place]) for place in self._places
+        ]
+        if not labelled:
+            return blocks
+        loaded = zip(self._places, blocks, self._labels, strict=True)
+        return [task_of(tasks.join, *each) for each in loaded]
 
-    def _each(self, name: str, function: Callable[[Any], Any], futures: list[Any]) -> list[Any]:
-        """Return the function of each value that workers keep."""
-        graph = {self._key(name, at): (function, future) for at, future in enumerate(futures)}
-        return self._computed(graph, list(graph))
+    def _each(self, function: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+        """Return the function of each value of a task or a future."""
+        return self._computed([task_of(function, value) for value in values])
 
-    def _shared_in(self, graph: Graph, shared: Any) -> str:
-        """Add what tasks share to a graph, as a task of its own, so that it travels once."""
-        key = self._key("shared", 0)
-        graph[key] = (literal(shared),)  # in which dask looks for no keys
-        return key
-
-    def _key(self, name: str, index: int) -> str:
-        """Return a key that no other task has, by which Dask's dashboard groups tasks."""
-        return f"pairrank_{name}-{self._token}-{next(self._numbers)}-{index}"
-
-    def _computed(self, graph: Graph, keys: list[Any]) -> list[Any]:
+    def _computed(self, parts: list[Any]) -> list[Any]:
         self.n_passes += 1
-        return computed(self.client, graph, keys)
+        return computed(self.client, parts)
