@@ -100,7 +100,6 @@ def load_rows(
 def stream_rows(
     source: str,
     columns: Columns,
-    memory_limit: float | None,
     line: Progress,
     wanted: Wanted = UNKNOWN,
     roles: Collection[str] = JUDGING,
@@ -114,8 +113,8 @@ def stream_rows(
         given["drop"].append(given["docid"])
     given["dtype"] = None if columns["dtype"] == "float64" else given["dtype"]
     chosen = {name: given[name] for name in (*IN_BLOCKS, "drop", "drop_text", "dtype")}
-    if memory_limit is not None:
-        chosen["memory_limit"] = memory_limit
+    if columns["memory_limit"] is not None:
+        chosen["memory_limit"] = columns["memory_limit"]
     with explained(columns, remembered):
         blocks = RowBlocks.from_parquet(source, **chosen, features=wanted.features)
     if wanted.features is None:
@@ -129,22 +128,16 @@ def rows_in(blocks: Any, labels: Any) -> Rows:
     return Rows(blocks, weight=labels.sample_weight, **parts)
 
 
-def is_streamed(
-    data: str,
-    columns: Columns,
-    stream: bool,
-    memory_limit: float | None,
-    refused: dict[str, Any],
-) -> bool:
+def is_streamed(data: str, columns: Columns, refused: dict[str, Any]) -> bool:
     """Whether --stream asks to read DATA block by block; a UsageError if that is impossible.
 
     `refused` are the options that need all rows in memory, by their flags, with their values.
     """
     paths = files_of(data)
-    if not stream:
+    if not columns["stream"]:
         if paths != [data] or Path(data).is_dir():
             raise UsageError(f"{data} names several files: read them with --stream.")
-        if memory_limit is not None:
+        if columns["memory_limit"] is not None:
             raise UsageError("--memory-limit needs --stream.")
         if Path(data).is_file() and os.path.getsize(data) > memory_bytes():
             raise UsageError(f"{data} is larger than the memory: read it with --stream.")
