@@ -13,14 +13,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
-from pairrank._docstrings import described_by, entries
 from pairrank._protocols import Array
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
 from pairrank.comparison.tables import Difference, columns_of, differences_of, summary_of, units_of
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._inputs import RowArguments, metric, rows_given
 from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
 from pairrank.preferences import Levels, Pairs
@@ -30,16 +29,7 @@ from pairrank.report.measures import chosen_metrics
 _LOGGER = logging.getLogger("pairrank")
 
 
-@described_by(
-    entries("""
-qid : array-like of shape (n_rows,), optional
-    Queries: folds hold whole queries, and tests are over queries. None: folds are made of rows, and
-    tests are over folds.
-sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-    Row weights, in training and in metrics. A model that takes none of those given gets its reason.
-""")
-)
-@takes_rows("")
+@metric(roles=True)
 def compare(
     X: Any,
     y: ArrayLike,
@@ -93,6 +83,12 @@ def compare(
         The number of random swaps, and of bootstrap samples, in tests over queries.
     random_state : int
         The seed of folds, models and tests.
+    qid : array-like of shape (n_rows,), optional
+        Queries: folds hold whole queries, and tests are over queries. None: folds are made of rows,
+        and tests are over folds.
+    sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+        Row weights, in training and in metrics. A model that takes none of those given gets its
+        reason.
 
     Returns
     -------
@@ -168,7 +164,7 @@ def compare(
         judged = {name: values[scores["reason"] == ""] for name, values in scores.items()}
         unit = judged["repeat"] * settings["n_folds"] + judged["fold"]
         ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
-    units = {metric: units_of(judged, metric, unit) for metric in judged_by}
+    units = {name: units_of(judged, name, unit) for name in judged_by}
     tests = differences_of(units, baseline, ratio, n_resamples, random_state)
     return ComparisonResults(
         models=list(chosen),

@@ -188,14 +188,12 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     cells = pc.utf8_lower(table.trimmed(column))
-    is_true, is_false = (
-        pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
-    )
+    word = pc.index_in(cells, value_set=pa.array([*_TRUE, *_FALSE]))
     table.refuse(
-        ~(is_true | is_false),
+        word.is_null().to_numpy(),
         lambda row: (
             f"column {column!r}: {cells[row].as_py()!r} does not say whether it is a tie; write 1 "
             "or 0"
         ),
     )
-    return np.asarray(is_true, dtype=bool)
+    return np.asarray(word.to_numpy() < len(_TRUE))
