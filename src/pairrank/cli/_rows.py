@@ -146,19 +146,13 @@ def is_streamed(data: str, columns: Columns, refused: dict[str, Any]) -> bool:
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if format_in(data, columns) != "parquet":
         same = " with the same options of columns" * has_names(paths[0], columns)
-        raise UsageError(
-            f"--stream reads Parquet: convert text first{same}, {_conversion_of(paths[0])}."
-        )
+        stem, _ = os.path.splitext(uncompressed(paths[0]))
+        command = shlex.join(["pairrank", "convert", paths[0], f"{stem}.parquet"])
+        raise UsageError(f"--stream reads Parquet: convert text first{same}, {command}.")
     for flag, given in (refused | {flag_of(name): columns[name] for name in _IN_MEMORY}).items():
         if given:
             raise UsageError(f"{flag} needs all rows in memory: leave out {flag} or --stream.")
     return True
-
-
-def _conversion_of(path: str) -> str:
-    """Return the command that converts text to Parquet."""
-    stem, _ = os.path.splitext(uncompressed(path))
-    return shlex.join(["pairrank", "convert", path, f"{stem}.parquet"])
 
 
 def memory_bytes() -> int:

@@ -19,9 +19,10 @@ from pairrank.comparison.models import Candidate, candidate_of, models_named, tr
 from pairrank.comparison.results import ComparisonResults
 from pairrank.comparison.tables import Difference, columns_of, differences_of, summary_of, units_of
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, metric, rows_given
+from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
+from pairrank.plotting.subject import judged_rows
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.report.measures import chosen_metrics
@@ -128,12 +129,18 @@ def compare(
     check_resampling(n_resamples, 0.95, random_state)
     chosen = models_named(models, baseline)
     candidates = [candidate_of(name, chosen[name], graph, random_state) for name in chosen]
-    (layout,) = rows_given(rows, "")
-    given = _checked_rows(X, y, layout)
+    if isinstance(y, Pairs):
+        raise PairrankError(
+            "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
+            "pointwise models; compare rankers of Pairs by their CV classes"
+        )
+    # missing features stay, for the models that take them
+    X = validation.check_features(BaseEstimator(), X, reset=True, missing=True)
+    labels, layout = judged_rows(y, X.shape[0], rows)
     query_names: Array = np.array([None])
-    if given.qid is not None:
-        query_names, codes = query_codes(given.qid)
-        given = given._replace(layout={**given.layout, "qid": codes})
+    if "qid" in layout:
+        query_names, layout["qid"] = query_codes(layout["qid"])
+    given = Rows(X, labels, layout)
     judged_by = chosen_metrics(metrics, given.y, given.layout)
     levels = Levels.build(given.y, graph=graph, **given.layout)
     levels.require_pairs()
@@ -177,19 +184,6 @@ def compare(
         settings=settings,
         interrupted=interrupted,
     )
-
-
-def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
-    """Return rows as arrays; missing features stay, for the models that take them."""
-    if isinstance(y, Pairs):
-        raise PairrankError(
-            "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
-            "pointwise models; compare rankers of Pairs by their CV classes"
-        )
-    X = validation.check_features(BaseEstimator(), X, reset=True, missing=True)
-    n_rows = X.shape[0]
-    labels = validation.check_labels(y, n_rows)
-    return Rows(X, labels, validation.check_aligned(given, n_rows))
 
 
 def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:

@@ -43,7 +43,10 @@ def _stating_width(X: Any) -> Any:
 
 def _texts(rows: Rows) -> Iterator[bytes]:
     """Yield the lines of rows, some at a time."""
-    heads, tails = _heads(rows), _tails(rows)
+    heads = _heads(rows)
+    tails = [""] * len(heads)
+    if rows.docid is not None:
+        tails = [f" # docid = {docid}" for docid in _words(rows, "docid")]
     for start in range(0, len(heads), _ROWS_A_BLOCK):
         some = slice(start, start + _ROWS_A_BLOCK)
         lines = zip(heads[some], _pairs(rows.X[some]), tails[some], strict=True)
@@ -70,17 +73,11 @@ def _check(rows: Rows) -> None:
 
 def _heads(rows: Rows) -> list[str]:
     """Return the label and the qid of each row, as text."""
-    labels = [_short(value) for value in np.asarray(rows.y, dtype=np.float64).tolist()]
+    numbers = np.asarray(rows.y, dtype=np.float64).tolist()
+    labels = [repr(number).removesuffix(".0") for number in numbers]
     if rows.qid is None:
         return labels
     return [f"{label} qid:{qid}" for label, qid in zip(labels, _words(rows, "qid"), strict=True)]
-
-
-def _tails(rows: Rows) -> list[str]:
-    """Return the comment of each row, with its document identifier, if there is one."""
-    if rows.docid is None:
-        return [""] * rows.X.shape[0]
-    return [f" # docid = {docid}" for docid in _words(rows, "docid")]
 
 
 def _words(rows: Rows, role: str) -> list[str]:
@@ -94,11 +91,6 @@ def _words(rows: Rows, role: str) -> list[str]:
                 "blanks, a qid has no '#', and neither is empty"
             )
     return words
-
-
-def _short(value: float) -> str:
-    text = repr(value)
-    return text[:-2] if text.endswith(".0") else text
 
 
 def _pairs(X: Any) -> Iterator[str]:
