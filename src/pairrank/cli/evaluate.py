@@ -67,9 +67,7 @@ def predict(
 def write_scores(output: str, scores: Any) -> None:
     """Write one score per line."""
     with atomic_write(output) as file:
-        for start in range(0, len(scores), 65536):
-            block = scores[start : start + 65536].tolist()
-            file.write("".join(f"{score!r}\n" for score in block).encode())
+        file.writelines(f"{float(score)!r}\n".encode() for score in scores)
 
 
 SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")

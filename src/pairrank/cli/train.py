@@ -168,9 +168,9 @@ def check_validation(
         "--valid-pairs": valid_pairs is not None,
         "--patience": ranker._stops_early and not draws,
     }
-    if valid is None and any(needs.values()):
-        asked = next(flag for flag, needed in needs.items() if needed)
-        raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
+    for flag, needed in needs.items():
+        if valid is None and needed:
+            raise UsageError(f"{flag} needs validation rows: give --valid FILE.")
     if ranker._stops_early and metric != "pairwise_accuracy":
         ranker.set_params(validation_metric=metric)
     if valid_pairs is not None and metric_named(metric).judges != "preferences":
