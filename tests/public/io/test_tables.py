@@ -36,21 +36,17 @@ def read_csv(text: str | bytes, **options) -> Rows:
     return read_rows(io.BytesIO(data), format="csv", **options)
 
 
-def assert_same(back: Rows, rows: Rows) -> None:
-    assert np.array_equal(back.X, rows.X)
-    assert back.X.dtype == rows.X.dtype
-    for one, other in ((back.y, rows.y), (back.qid, rows.qid), (back.weight, rows.weight)):
-        assert np.array_equal(one, other)
-    assert back.feature_names == rows.feature_names
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
 def test_what_is_written_reads_back(tmp_path, name, text, dtype):
     rows = example(dtype, text=text)
     write_rows(tmp_path / name, rows, **ROLES)
-    assert_same(read_rows(tmp_path / name, **ROLES, dtype=dtype), rows)
+    back = read_rows(tmp_path / name, **ROLES, dtype=dtype)
+    assert back.X.dtype == rows.X.dtype
+    for one, other in zip(back[:4], rows[:4], strict=True):
+        assert np.array_equal(one, other)
+    assert back.feature_names == rows.feature_names
 
 
 @given(
