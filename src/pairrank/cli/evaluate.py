@@ -131,9 +131,9 @@ def evaluate(
             for each in scores
         ]
     if per_query is not None:
-        beside = {} if against is None else tables[1]
-        beside = {f"{name}_against": part for name, part in beside.items() if name != "qid"}
-        write_columns(per_query, {**tables[0], **beside})
+        first, *others = tables
+        beside = {f"{name}_against": other[name] for other in others for name in names}
+        write_columns(per_query, {**first, **beside})
     if against is not None:
         title = f"{model} against {against} on {data}"
         with named(data):
