@@ -16,7 +16,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
-from pairrank.estimators._docstrings import Described, of_rows
+from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators._rows import (
     Judge,
     Rows,
@@ -40,7 +40,7 @@ AnyKernel = (
 Seed = int | np.random.RandomState | None
 
 
-class BaseRanker(Described, BaseEstimator):
+class BaseRanker(BaseEstimator):
     """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
 
     _learnt: ClassVar[str] = "coef_"

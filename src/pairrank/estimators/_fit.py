@@ -221,7 +221,14 @@ class FittedRanker(BaseRanker, ABC):
 
 @ranker
 class SolvedRanker(FittedRanker, ABC):
-    """A ranker whose weights a solver finds."""
+    """A ranker whose weights a solver finds.
+
+    Attributes
+    ----------
+    coef_, n_iter_, best_iteration_, status_, history_, objective_
+    n_pairs_, n_rows_, n_queries_, n_ties_
+    validation_scores_, n_features_in_, feature_names_in_
+    """
 
     _: KW_ONLY
     tol: float = 1e-3

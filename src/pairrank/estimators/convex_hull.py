@@ -97,11 +97,9 @@ class ConvexHullRanker(SolvedRanker):
         The objective reached, a bound that no weights can go below, and their difference.
     n_pairs_, n_edges_ : int
         The number of preferences, and of edges between classes of a query.
-    n_rows_, n_queries_, n_ties_
-    n_iter_, best_iteration_, status_, validation_scores_
     history_ : list of Step
         Objective, gap and seconds of each iteration.
-    kernel_, n_features_in_, feature_names_in_
+    kernel_
 
     Notes
     -----

@@ -38,12 +38,6 @@ class MPRank(MagnitudeRanker):
         For n = 2, stop when \|gradient\| <= tol \|gradient at 0\|. For n = 1, stop when the duality
         gap is at most tol times the objective, or times \|gradient at 0\|^2/4 if that is less.
 
-    Attributes
-    ----------
-    coef_, C_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
-
     Notes
     -----
     For n = 2, an iteration costs two products with X and O(n_rows), of Pairs O(n_pairs), and a

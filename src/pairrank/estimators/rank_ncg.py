@@ -109,15 +109,12 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
 
     Attributes
     ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
-    n_rows_, n_queries_, n_ties_
     coef_cov_ : ndarray of shape (n_features, n_features)
         The covariance of `coef_`, where `covariance` asks for it and the fit was not interrupted.
     standard_errors_ : ndarray of shape (n_features,)
         The square roots of its diagonal; infinite for weights that no pair depends on.
     flat_directions_ : ndarray of shape (n_directions, n_features)
         An orthonormal basis of the directions of `coef_` that no pair depends on; see Notes.
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

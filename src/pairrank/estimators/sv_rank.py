@@ -45,11 +45,8 @@ class SVRank(MagnitudeRanker):
 
     Attributes
     ----------
-    coef_, C_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
     epsilon_ : float
         The epsilon that was used.
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
@@ -60,6 +59,16 @@ class SearchedRanker(BaseRanker, ABC):
     values to try) and `_weakest_last` (whether the largest value regularises least; the strongest
     of equally good values is chosen). It declares the values and those of the ranker's parameters
     that it has; their descriptions are the ranker's.
+
+    Attributes
+    ----------
+    validation_scores_ : ndarray of shape (n_folds, n_values)
+        The score of each fold at each value. NaN where the training or test rows of the fold hold
+        no pair; the mean is over the other folds.
+    best_score_ : float
+        The mean over folds at the chosen value.
+    best_estimator_ : estimator
+        The ranker fitted on all rows; the search has its other attributes, too.
     """
 
     _: KW_ONLY
@@ -68,15 +77,6 @@ class SearchedRanker(BaseRanker, ABC):
     kernel: AnyKernel = None
     random_state: Seed = None
 
-    _descriptions: ClassVar = entries("""
-validation_scores_ : ndarray of shape (n_folds, n_values)
-    The score of each fold at each value. NaN where the training or test rows of the fold hold no
-    pair; the mean is over the other folds.
-best_score_ : float
-    The mean over folds at the chosen value.
-best_estimator_ : estimator
-    The ranker fitted on all rows; the search has its other attributes, too.
-""")
     _strength: ClassVar[str]
     _weakest_last: ClassVar[bool] = False
 

@@ -73,10 +73,6 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
         The mean score at `alpha_`.
     cv_ : object
         The way to leave rows out that `cv` stands for.
-    best_estimator_
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
