@@ -40,7 +40,7 @@ def completed(doc: str, parameters: list[str], known: dict[str, str]) -> str:
     found = {title: known[title] for title in _ORDER if title in known} | own
     described = known | entries(own.get("Parameters", ""))
     attributes = entries(known.get("Attributes", "")) | entries(own.get("Attributes", ""))
-    wanted = {
+    wanted: dict[str, list[Any]] = {
         "Parameters": [described.get(name) for name in parameters],
         "Attributes": [e if " :" in e else known[name] for name, e in attributes.items()],
     }

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, Self, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from pairrank.exceptions import (
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
-from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
+from pairrank.model_selection.splits import matrix_part, splits_of, splits_of_pairs
 from pairrank.preferences import Pairs
 
 
@@ -190,40 +190,26 @@ class FoldSearch(SearchedRanker, ABC):
         return np.array(scores)[:, :, None]
 
 
-def part_of(rows: Rows, places: np.ndarray) -> Rows:
-    """Return some of the rows."""
-    return Rows(*(None if value is None else value[places] for value in rows))
-
-
-class Fold(NamedTuple):
-    """The training part and the test part of some rows, without X, and their places in X.
-
-    Folds of Pairs split the comparisons and keep all rows; `places` is None.
-    """
-
-    train: Rows
-    test: Rows
-    places: Split | None
+Fold = tuple[Rows, Rows]
+"""The training rows and the test rows of a fold: their places in X, or comparisons of all rows."""
 
 
 def folds_of(cv: Any, rows: Rows, seed: Any) -> Iterator[Fold]:
     """Yield the folds that `cv` stands for: of comparisons if y are Pairs, else of rows."""
-    rows_only = rows._replace(X=None)
     if isinstance(rows.y, Pairs):
         for learnt, judged in splits_of_pairs(cv, rows.y, rows.qid, seed):
-            yield Fold(rows_only._replace(y=learnt), rows_only._replace(y=judged), None)
+            yield rows._replace(X=None, y=learnt), rows._replace(X=None, y=judged)
         return
-    for split in splits_of(cv, rows.X, rows.y, rows.qid, seed):
-        train, test = (part_of(rows_only, places) for places in split)
-        yield Fold(train, test, split)
+    for train, test in splits_of(cv, rows.X, rows.y, rows.qid, seed):
+        yield rows.drawn(rows.y[train], train), rows.drawn(rows.y[test], test)
 
 
 def _scores_of_fold(ranker: Any, rows: Rows, fold: Fold, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    train, test, X_train, X_test = fold.train, fold.test, rows.X, rows.X
-    if fold.places is not None:
-        columns = fold.places[0] if ranker._is_precomputed else None
-        X_train, X_test = (matrix_part(rows.X, places, columns) for places in fold.places)
+    (train, test), X_train, X_test = fold, rows.X, rows.X
+    if train.places is not None and test.places is not None:
+        columns = train.places if ranker._is_precomputed else None
+        X_train, X_test = (matrix_part(rows.X, at, columns) for at in (train.places, test.places))
     validation = {f"{name}_val": value for name, value in test.layout.items()}
     given = {**train.layout, **validation, "X_val": X_test, "y_val": test.y, **tried}
     try:
