@@ -17,7 +17,7 @@ from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
-from pairrank.estimators._rows import Rows, Watch, are_given, row_scores
+from pairrank.estimators._rows import Rows, Watch, are_given, judge_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -113,7 +113,7 @@ def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
     def scores(w: FloatArray) -> FloatArray:
         return np.concatenate(held.reduce(score_block, w / scale, operator.iadd))
 
-    return Watch(ranker._judge(rows), scores, ranker.patience if ranker._stops_early else None)
+    return Watch(judge_of(ranker, rows), scores, ranker.patience if ranker._stops_early else None)
 
 
 def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:

@@ -26,6 +26,7 @@ from pairrank.estimators._rows import (
     Watch,
     columns_of,
     draw_held_rows,
+    judge_of,
     keep_counts,
     row_scores,
 )
@@ -142,7 +143,8 @@ class FittedRanker(BaseRanker, ABC):
 
     def _check_parameters(self) -> None:
         """Check the parameters that all rankers share; each ranker adds its own."""
-        self._check_kernel()
+        if self._maps_features:
+            self._kernel.check()
         validation.check_choices(self)
         if self.validation_metric is not None:
             metric_named(self.validation_metric)
@@ -186,8 +188,8 @@ class FittedRanker(BaseRanker, ABC):
         """Return the functions that judge each target; a single column is used for all targets."""
         columns = columns_of(held.y)
         if len(columns) == n_targets > 1:
-            return [self._judge(held._replace(y=column)) for column in columns]
-        return [self._judge(held)] * n_targets
+            return [judge_of(self, held._replace(y=column)) for column in columns]
+        return [judge_of(self, held)] * n_targets
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""

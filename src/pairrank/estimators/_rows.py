@@ -14,7 +14,7 @@ from pairrank._validation import ALIGNED
 from pairrank.design import Design
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import arguments_of
-from pairrank.metrics._names import Metric
+from pairrank.metrics._names import metric_named
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
@@ -202,13 +202,14 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
     return Design(X if rows is None else X[rows]).scores
 
 
-def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
-    """Return a metric as a function of the scores of validation rows; higher is better.
+def judge_of(ranker: Any, held: Rows) -> Judge:
+    """Return a ranker's metric as a function of the scores of validation rows; higher is better.
 
     Its options are the ranker's parameters. What the metric refuses raises its error here, before
     any work, and so do rows that it cannot judge. Scores that are not finite give NaN, as do equal
     scores where the metric needs differences.
     """
+    metric = metric_named(ranker.validation_metric or ranker._accuracy(held))
     taken, name = arguments_of(metric.function), metric.function.__name__
     for each in held.layout:
         if each not in taken:

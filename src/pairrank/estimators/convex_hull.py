@@ -240,12 +240,8 @@ class ConvexHullRanker(SolvedRanker):
             self.limit_qid_ = np.repeat(query_codes(kept)[0], per_query)
 
 
-class _Limits(NamedTuple):
-    """Limits of the scores by class; slacks and sides by row."""
-
-    limits: FloatArray
-    slacks: FloatArray
-    sides: NDArray[np.int8]
+_Limits = tuple[FloatArray, FloatArray, NDArray[np.int8]]
+"""Limits of the scores by class; slacks and sides by row."""
 
 
 class _Hull(NamedTuple):
@@ -275,7 +271,7 @@ def _limits_of(
         rows = objective.row_of[piece.rows]
         slacks[rows] = np.maximum(0.0, np.maximum(below, above))
         sides[rows] = np.where(above >= below, 1, -1)
-    return _Limits(by_class, slacks, sides)
+    return by_class, slacks, sides
 
 
 def _check_edges(levels: Levels) -> None:

@@ -99,7 +99,8 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     alphas: ArrayLike = PAPER_ALPHAS
 
     def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
-        self._check_kernel()
+        if self._maps_features:
+            self._kernel.check()
         problem = least_squares(rows)
         small = isinstance(problem, Comparisons) or problem.root.size <= _SMALL
         method = method_of(self.cv, problem.query_start.size - 1, small=small, n_folds=5)
