@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
-from pairrank.estimators._rows import Rows, Watch, are_given, judge_of, row_scores
+from pairrank.estimators._rows import Rows, Watch, are_given, judge_of, keep, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -59,12 +59,15 @@ def fit_on_passes(
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
     last: list[Any] = [None]
-    _keep_features(ranker, catalog, getattr(passes, "feature_names", None))
+    names = getattr(passes, "feature_names", None)
+    names = None if names is None else np.array(names, dtype=object)
+    keep(ranker, n_features_in_=catalog.n_features, feature_names_in_=names, kernel_=None)
     watches = [] if held is None else [_watch(ranker, held, scale)]
     start = _start(ranker, catalog)
     starts = [None if start is None else start * scale]
     prepared = ranker._prepare_blocks(passes, catalog)
-    _keep_counts(ranker, catalog, prepared)
+    keep(ranker, n_pairs_=prepared.n_pairs, n_ties_=prepared.n_ties)
+    keep(ranker, n_rows_=catalog.n_kept, n_queries_=catalog.n_queries)
 
     def told(step: Any) -> object:
         """Keep the weights, and pass them on as those of the user's features."""
@@ -114,22 +117,6 @@ def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
         return np.concatenate(held.reduce(score_block, w / scale, operator.iadd))
 
     return Watch(judge_of(ranker, rows), scores, ranker.patience if ranker._stops_early else None)
-
-
-def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
-    ranker.__dict__.pop("feature_names_in_", None)
-    ranker.__dict__.pop("kernel_", None)
-    ranker.n_features_in_ = catalog.n_features
-    if names is not None:
-        ranker.feature_names_in_ = np.array(names, dtype=object)
-
-
-def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
-    ranker.n_pairs_ = prepared.n_pairs
-    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.n_queries
-    ranker.__dict__.pop("n_ties_", None)
-    if prepared.n_ties is not None:
-        ranker.n_ties_ = prepared.n_ties
 
 
 def _start(ranker: Any, catalog: Catalog) -> Any:

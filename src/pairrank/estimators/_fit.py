@@ -27,6 +27,7 @@ from pairrank.estimators._rows import (
     columns_of,
     draw_held_rows,
     judge_of,
+    keep,
     keep_counts,
     row_scores,
 )
@@ -38,10 +39,8 @@ from pairrank.preferences import Pairs
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
 
-_OPTIONAL = (
-    *("gap_", "validation_scores_", "limit_qid_"),
-    *("coef_cov_", "standard_errors_", "flat_directions_"),
-    "partial_coef_",
+_OPTIONAL = dict.fromkeys(
+    ["coef_cov_", "standard_errors_", "flat_directions_", "limit_qid_", "partial_coef_"]
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
@@ -111,10 +110,8 @@ class FittedRanker(BaseRanker, ABC):
         features = self._learnt_features(rows.X)
         watches = [] if held is None else self._watches(held, judges, features)
         starts = self._starts(len(targets), features.shape[1])
-        of_pairs = isinstance(preferences, Pairs)
-        self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
         keep_counts(self, rows, preferences)
-        if len(targets) == 1 and not of_pairs:  # the preferences hold what is learnt of them
+        if len(targets) == 1 and not isinstance(preferences, Pairs):  # these hold what is learnt
             rows, targets = rows._replace(y=None), [None]
         with threads.blas_for(features):
             solve = self._solver_of(rows, features, preferences)
@@ -274,8 +271,6 @@ class SolvedRanker(FittedRanker, ABC):
         """
         if any(solution.status is Status.OVERFLOW for solution in solutions):
             raise PairrankError(Status.OVERFLOW.value)
-        for name in _OPTIONAL:
-            self.__dict__.pop(name, None)
         several = n_targets > 1
         histories = [solution.history for solution in solutions]
         kept = [self._kept(*pair) for pair in zip_longest(solutions, watches[: len(solutions)])]
@@ -289,13 +284,12 @@ class SolvedRanker(FittedRanker, ABC):
         self.status_ = status.name.lower()
         self.history_ = histories if several else histories[0]
         gaps = [getattr(steps[-1], "gap", np.nan) if steps else np.nan for steps in histories]
-        if not np.isnan(gaps).any():
-            self.gap_ = float(sum(gaps))
-        if watches:
-            curves = np.full((n_targets, self.n_iter_ + 1), np.nan)
-            for curve, watch in zip(curves, watches, strict=True):
-                curve[: len(watch.curve)] = watch.curve[: curve.size]
-            self.validation_scores_ = curves if several else curves[0]
+        curves = np.full((n_targets, self.n_iter_ + 1), np.nan)
+        for curve, watch in zip(curves, watches, strict=False):
+            curve[: len(watch.curve)] = watch.curve[: curve.size]
+        scores = (curves if several else curves[0]) if watches else None
+        gap = None if np.isnan(gaps).any() else float(sum(gaps))
+        keep(self, gap_=gap, validation_scores_=scores, **_OPTIONAL)
         return status
 
     def _warn(self, status: Status, scores: Callable[[FloatArray], FloatArray]) -> None:

@@ -87,25 +87,31 @@ def preferences_of(rows: Rows, graph: Any, reduction: str) -> Preferences:
     return levels.reduced(reduction)
 
 
+def keep(estimator: Any, **attributes: Any) -> None:
+    """Set fitted attributes; one that is None is removed."""
+    for name, value in attributes.items():
+        estimator.__dict__.pop(name, None)
+        if value is not None:
+            setattr(estimator, name, value)
+
+
 def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
-    """Set `n_rows_`, `n_queries_` and, where it is known without further work, `n_ties_`.
+    """Set `n_pairs_`, `n_rows_`, `n_queries_` and, where it takes no further work, `n_ties_`.
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    weight = rows.kept_weight
-    kept = slice(None) if weight is None else weight > 0
-    ranker.n_rows_ = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
+    n_pairs, n_ties, weight = preferences.n_pairs, None, rows.kept_weight
+    if isinstance(preferences, Pairs):
+        n_pairs, magnitude = preferences.n_comparisons, rows.y.magnitude
+        n_ties = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
     if isinstance(preferences, Levels):
-        ranker.n_queries_ = preferences.n_queries
+        n_queries, sizes = preferences.n_queries, np.diff(preferences.group_start)
+        n_ties = int((sizes * (sizes - 1) // 2).sum())
     else:
-        ranker.n_queries_ = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
-    ranker.__dict__.pop("n_ties_", None)
-    if isinstance(rows.y, Pairs):
-        magnitude = rows.y.magnitude
-        ranker.n_ties_ = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
-    elif isinstance(preferences, Levels):
-        sizes = np.diff(preferences.group_start)
-        ranker.n_ties_ = int((sizes * (sizes - 1) // 2).sum())
+        kept = slice(None) if weight is None else weight > 0
+        n_queries = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
+    n_rows = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
+    keep(ranker, n_pairs_=n_pairs, n_rows_=n_rows, n_queries_=n_queries, n_ties_=n_ties)
 
 
 def columns_of(y: Any) -> list[Any]:

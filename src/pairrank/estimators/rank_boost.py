@@ -17,7 +17,7 @@ from pairrank._protocols import Callback, Features, FloatArray, Solution, Status
 from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import FittedRanker, Solve
-from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
+from pairrank.estimators._rows import Judge, Rows, Watch, keep, preferences_of
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.preferences import Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
@@ -237,13 +237,12 @@ class RankBoost(FittedRanker):
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         """Set the fitted attributes; of an interrupted round nothing is kept."""
         (solution,), found = solutions, self.__dict__.pop("_found")
-        self.__dict__.pop("validation_scores_", None)
         status, kept = solution.status, len(solution.history)
         if watches:
             kept = min(kept, len(watches[0].curve) - 1)
         self.n_iter_, self.history_ = kept, solution.history[:kept]
+        keep(self, validation_scores_=np.array(watches[0].curve) if watches else None)
         for watch in watches:
-            self.validation_scores_ = np.array(watch.curve)
             if watch.ran_out:
                 status = Status.VALIDATED
             if self.early_stopping and watch.best is not None:
