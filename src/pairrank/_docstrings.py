@@ -76,17 +76,17 @@ def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]
     return complete
 
 
-def keywords_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of a function that are passed by keyword only."""
-    parameters = inspect.signature(function).parameters.values()
-    return [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+def keywords_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function that are passed by keyword only, by name."""
+    parameters = inspect.signature(function).parameters
+    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
 def showing(keywords: Iterable[inspect.Parameter]) -> Callable[[_Documented], _Documented]:
     """Return a decorator that shows keywords in a signature in place of its ``**`` parameter."""
 
     def show(function: _Documented) -> _Documented:
-        signature = inspect.signature(function)
+        signature = inspect.signature(function, follow_wrapped=False)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         names = {each.name for each in own}
         added = [each for each in keywords if each.name not in names]

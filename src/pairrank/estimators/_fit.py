@@ -148,9 +148,7 @@ class FittedRanker(BaseRanker, ABC):
         if self.patience is not None:
             validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
         fraction = getattr(self, "validation_fraction", 0.5)
-        validation.check_number(fraction, "validation_fraction")
-        if fraction >= 1:
-            raise PairrankError(f"validation_fraction must be below 1, got {fraction!r}")
+        validation.check_number(fraction, "validation_fraction", below=1.0)
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:

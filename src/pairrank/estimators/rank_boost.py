@@ -175,9 +175,7 @@ class RankBoost(FittedRanker):
     def _check_parameters(self) -> None:
         name = "n_estimators"
         validation.check_number(self.n_estimators, name, low=1, inclusive=True, integer=True)
-        validation.check_number(self.learning_rate, "learning_rate")
-        if self.learning_rate > 1:
-            raise PairrankError(f"learning_rate must be at most 1 (got {self.learning_rate!r})")
+        validation.check_number(self.learning_rate, "learning_rate", most=1.0)
         super()._check_parameters()
         as_graph(self.graph)
 

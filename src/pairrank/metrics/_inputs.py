@@ -76,22 +76,17 @@ relevant_from : float, optional
 """Parameters of metrics of pairs."""
 
 
-def takes_rows(
-    *suffixes: str, like: Any = None, without: Collection[str] = ()
-) -> Callable[[_Function], _Function]:
+def takes_rows(*suffixes: str, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
     """Return a decorator that shows keywords by name in the signature, in place of ``**keywords``.
 
-    These are the keywords of `like`, and `RowArguments` with each suffix, such as "" and "_val",
-    but not those `without`, which a function takes only to refuse them.
+    These are `RowArguments` with each suffix, such as "" and "_val", but not those `without`, which
+    a function takes only to refuse them.
     """
-    shown = {} if like is None else {each.name: each for each in keywords_of(like)}
-    for suffix in suffixes:
-        for name in RowArguments.__annotations__:
-            if name in without:
-                continue
-            keyword = inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None)
-            shown[name + suffix] = keyword
-    return showing(shown.values())
+    names = [name for name in RowArguments.__annotations__ if name not in without]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return showing(
+        [inspect.Parameter(name + each, kind, default=None) for each in suffixes for name in names]
+    )
 
 
 def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, Any]]:
@@ -109,14 +104,12 @@ def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, A
     ]
 
 
-def metric(
-    *known: dict[str, str], like: Any = None, roles: bool = False
-) -> Callable[[_Function], _Function]:
+def metric(*known: dict[str, str], roles: bool = False) -> Callable[[_Function], _Function]:
     """Return a decorator that completes a metric's signature (see `takes_rows`) and docstring.
 
     `roles` says whether the metric weighs pairs by role.
     """
-    shown = takes_rows("", like=like, without=() if roles else ROLES)
+    shown = takes_rows("", without=() if roles else ROLES)
     return lambda function: described_by(_SHARED, *known)(shown(function))
 
 
@@ -139,19 +132,16 @@ def of_queries(
     """
 
     def decorate(value: Callable[..., FloatArray]) -> QueryMetric:
-        own = {each.name: each for each in keywords_of(value)}
-        shared = {each.name: each for each in keywords_of(mean)}
+        own, shared = keywords_of(value), keywords_of(mean)
 
-        @functools.wraps(value)
+        @functools.wraps(value, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         def function(y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
             bound = functools.partial(value, **{n: options[n] for n in own.keys() & options.keys()})
             rest = {name: options[name] for name in options.keys() - (own.keys() - shared.keys())}
             return mean(bound, y_true, scores, **rest, **fixed)
 
-        first = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
         shown = [each for name, each in (own | shared | own).items() if name not in fixed]
-        function.__signature__ = inspect.Signature([*first, *shown])  # type: ignore[attr-defined]
-        return metric(*known)(function)
+        return metric(*known)(showing(shown)(function))
 
     return decorate
 

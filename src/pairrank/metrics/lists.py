@@ -230,8 +230,6 @@ def rank_biased_precision(lists: Lists, *, persistence: float = 0.8) -> FloatArr
     >>> rank_biased_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], persistence=0.5)
     0.625
     """
-    check_number(persistence, "persistence")
-    if persistence >= 1:
-        raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
+    check_number(persistence, "persistence", below=1.0)
     with np.errstate(under="ignore"):
         return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))

@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairrank._docstrings import entries, parameters_of
+from pairrank._docstrings import entries, keywords_of, parameters_of, showing
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
@@ -105,7 +105,8 @@ def pairwise_accuracy(
     return _mean(judged, right, total, average, per_query)
 
 
-@metric(parameters_of(pairwise_accuracy), like=pairwise_accuracy, roles=True)
+@metric(parameters_of(pairwise_accuracy), roles=True)
+@showing(keywords_of(pairwise_accuracy).values())
 def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> Any:
     """Return the generalised Wilcoxon-Mann-Whitney statistic over an order graph.
 
