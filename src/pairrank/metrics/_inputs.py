@@ -157,27 +157,26 @@ def arguments_of(function: Callable[..., Any]) -> list[str]:
 class Judged(NamedTuple):
     """Checked input: labels (or Pairs), scores, query identifiers and row weights.
 
-    `weight` is 0 for rows without weight in both roles.
+    `sample_weight` is 0 for rows without weight in both roles.
     """
 
     labels: Any
     scores: FloatArray
     qid: NDArray[Any] | None
-    weight: FloatArray | None
-    winner: FloatArray | None = None
-    loser: FloatArray | None = None
+    sample_weight: FloatArray | None
+    winner_weight: FloatArray | None = None
+    loser_weight: FloatArray | None = None
 
     @property
-    def weights(self) -> dict[str, Any]:
-        """The weights as arguments of `Levels.build` and `Pairs.bound`."""
-        names = ("sample_weight", *ROLES)
-        return dict(zip(names, (self.weight, self.winner, self.loser), strict=True))
+    def layout(self) -> dict[str, Any]:
+        """The `ALIGNED` arguments by name, as `Levels.build` and `Pairs.bound` take them."""
+        return {name: getattr(self, name) for name in ALIGNED}
 
     @property
     def kept(self) -> NDArray[np.intp]:
         """The rows of positive weight."""
         every = np.arange(self.scores.size)
-        return every if self.weight is None else every[self.weight > 0]
+        return every if self.sample_weight is None else every[self.sample_weight > 0]
 
     @property
     def queries(self) -> tuple[NDArray[Any] | None, NDArray[np.int32], int]:
@@ -221,9 +220,9 @@ def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     (given,) = rows_given(rows, "")
     values = check_numbers(scores, "scores")
     checked = {name: check(given.get(name), values.size) for name, check in ALIGNED.items()}
-    qid, sample_weight, winner, loser = checked.values()
-    weight, _ = weights_of_rows(sample_weight, winner, loser)
-    return Judged(y_true, values, qid, weight, winner, loser)
+    _, *weights = checked.values()
+    checked["sample_weight"], _ = weights_of_rows(*weights)
+    return Judged(y_true, values, **checked)
 
 
 def check_preferences(
@@ -234,7 +233,7 @@ def check_preferences(
         return check_scored(y_true, scores, rows), y_true
     graph = as_graph(graph)
     judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
-    return judged, Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
+    return judged, Levels.build(judged.labels, graph=graph, **judged.layout)
 
 
 def check_flags(values: Any, name: str, n_rows: int | None = None) -> NDArray[np.bool_]:

@@ -130,16 +130,16 @@ def _best_first(judged: Judged, rows: ByQuery, k: int | None, relevant_from: flo
 
 def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray | None:
     """Return the weight of each query; all its rows must have the same."""
-    if judged.weight is None:
+    if judged.sample_weight is None:
         return None
-    weight = judged.weight[rows.order]
+    weight = judged.sample_weight[rows.order]
     first = weight[rows.starts[:-1]]
     differs = weight != np.repeat(first, np.diff(rows.starts))
     if differs.any():
         row = int(rows.order[differs.argmax()])
         raise PairrankError(
-            f"sample_weight is {judged.weight[row]} in row {row}, but other rows of its query "
-            "have another: a metric of ranked lists takes one weight per query"
+            f"sample_weight is {judged.sample_weight[row]} in row {row}, but other rows of its "
+            "query have another: a metric of ranked lists takes one weight per query"
         )
     return first
 

@@ -204,7 +204,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
             return PairsLeftOut(problem, alpha)
         else:
             block_of = self._folds(*rows)[problem.row_of]
-        return BlocksLeftOut(problem, alpha, block_of, centred=isinstance(problem, CentredRows))
+        return BlocksLeftOut(problem, alpha, block_of)
 
     def _folds(self, X: Any, y: Any, qid: NDArray[Any] | None) -> NDArray[np.int64]:
         """Return the fold of each row."""

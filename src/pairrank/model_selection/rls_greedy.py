@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.model_selection.rls_equations import Equations
+from pairrank.model_selection.rls_equations import CentredRows, Equations
 
 _ENTRIES = 1 << 17
 _ALONE = 1e-11
@@ -64,16 +64,14 @@ class BlocksLeftOut:
 
     (products with r_F and T_j over the block), and T changes by multiples of T_f only, so that
     neither M nor its inverse is ever formed. The error is that of the centred part of r_F in each
-    query. `block_of` is the block of each equation. `centred` says that residuals are known up to a
-    constant within a query: those of rows, not those of comparisons.
+    query. `block_of` is the block of each equation. Residuals of rows, not
+    those of comparisons, are known up to a constant within a query.
 
     Choosing and the errors cost O(m) per feature; 16 bytes per entry of X. It keeps the O(k m n) of
     Pahikkala, Airola, Naula and Salakoski 2010; the formulas are worked out here.
     """
 
-    def __init__(
-        self, problem: Equations, alpha: float, block_of: NDArray[np.int64], *, centred: bool
-    ) -> None:
+    def __init__(self, problem: Equations, alpha: float, block_of: NDArray[np.int64]) -> None:
         query_of = problem.query_of
         order = np.lexsort((query_of, block_of))
         self._state = _Chosen(problem, alpha, order)
@@ -83,7 +81,8 @@ class BlocksLeftOut:
         self._lengths = np.diff(np.append(self._blocks, order.size))
         self._T, self._left = self._state.C.copy(), self._state.r.copy()
         self._unit: FloatArray | None = None
-        if centred and self._cells.size > problem.query_start.size - 1:
+        is_centred = isinstance(problem, CentredRows)
+        if is_centred and self._cells.size > problem.query_start.size - 1:
             self._cut_queries(query_of)
 
     @property
