@@ -36,7 +36,7 @@ def all_rows(rows: RowBlocks) -> list[Any]:
     found: list[Any] = []
 
     def keep(X: Any) -> Any:
-        found.append(X)
+        found.append(X.copy())
         return X
 
     ranker.predict(rows.map(keep))

@@ -136,7 +136,10 @@ class PairSum(Protocol):
 
     @property
     def error(self) -> float:
-        """Bound on the error of the values that follow; 0.0 where the sum is exact."""
+        """Bound on the errors of all values, where it is known before they are computed.
+
+        0.0 where the sum is exact, or where each `Evaluated` has an error of its own.
+        """
 
     def at(self, scores: FloatArray) -> Evaluated:
         """Return value, gradient, error and curvature at the scores, (n_rows,) float64.
@@ -145,7 +148,7 @@ class PairSum(Protocol):
         """
 
     def sharpen(self) -> bool:
-        """Allow about a tenth of the error from now on; False where it cannot be smaller."""
+        """Make the errors of later values much smaller, or 0; False where that is impossible."""
 
 
 class Point(NamedTuple):
@@ -218,7 +221,7 @@ class Status(Enum):
     INTERRUPTED = "The fit was interrupted; these are the best weights so far."
     STOPPED = "The callback asked to stop."
     FINISHED = "All max_iter epochs are done."
-    VALIDATED = "The validation error fell no further; the weights that had the least are kept."
+    VALIDATED = "The validation score rose no further; the weights of the best one are kept."
     ROUNDS = "All rounds were done."
     NO_EDGE = "No weak ranking orders the weighted pairs better than chance: the loss is least."
     SEPARATED = "Nearly every pair is in the right order by far, so that the loss is 0 to rounding."

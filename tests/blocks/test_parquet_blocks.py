@@ -20,6 +20,6 @@ def test_reading_from_a_later_block_skips_those_before(tmp_path, batch_rows, sta
         patch.setattr(parquet_blocks, "_BATCH_ROWS", batch)
         for data in (str(folder / "*.parquet"), ds.dataset(folder, format="parquet")):
             source = parquet_blocks.ParquetBlocks(data, NAMES, batch_rows=batch_rows)
-            found = [block[0] for block in source.read(start, labelled=True)]
+            found = [block[0].copy() for block in source.read(start, labelled=True)]
             wanted = rows_of(0)[0][start * batch_rows :].astype(np.float32)
             assert np.array_equal(np.vstack([wanted[:0], *found]), wanted)

@@ -125,8 +125,9 @@ def naming(place: str) -> Iterator[None]:
 def digest_of(X: Any) -> int:
     """Return a checksum of the values, the shape and the format of a block.
 
-    It is the CRC-32 of the sums of every 1,021st word, and of the words left over: several times as
-    fast as that of all words. A prime number, so that rows that change places change the sums.
+    The words are added up in runs of 1,021, each run multiplied by an odd number of its own, so
+    that rows that change places change the sums. The CRC-32 of these sums and of the words left
+    over takes a quarter of the time of that of all words.
     """
     transposed = not sparse.issparse(X) and X.flags.f_contiguous and not X.flags.c_contiguous
     parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X.T if transposed else X]
@@ -134,7 +135,8 @@ def digest_of(X: Any) -> int:
     for part in parts:
         values = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
         size = values.size - values.size % (8 * _WORDS)
-        sums = values[:size].view(np.uint64).reshape(-1, _WORDS).sum(axis=0)
+        runs = values[:size].view(np.uint64).reshape(-1, _WORDS)
+        sums = np.einsum("i,ij->j", np.arange(1, 2 * len(runs), 2, dtype=np.uint64), runs)
         digest = zlib.crc32(values[size:].data, zlib.crc32(sums.data, digest))
     return digest
 

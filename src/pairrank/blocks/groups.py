@@ -88,7 +88,7 @@ def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
 
 
 def _grouped(query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray) -> CrossingGroups:
-    """Sum totals, (n_totals, n), by query and label.
+    """Return the sums of each line of `totals`, (n_totals, n), by query and label.
 
     O(n) for few labels that are whole numbers, else O(n log n).
     """

@@ -90,8 +90,8 @@ def draw_rows(
     unknown, a block draws as if it were the last one, so that all draw the sample's rows times the
     logarithm of their number. `query_of` numbers the query of each row among `queries`. A small
     query is drawn by a hash of its identifier, so that blocks agree on it. Of a large query rows
-    are drawn, more of rare labels (as many labels as rows are drawn alike). O(rows), O(m log m) for
-    real labels.
+    are drawn, a larger share of rare labels where labels are few. O(rows), O(m log m) for real
+    labels.
     """
     n_rows = max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width_of(block.X)))))
     rate = min(1.0, n_rows / max(1, request.n_rows))

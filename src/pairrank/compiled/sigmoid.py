@@ -204,8 +204,8 @@ def exponentials(ranges, s, a, near):
 def near_gradients(near, tile_start, tiles, ends, s, a, own, others, held, costs):
     """Add the gradients of near queries, and their costs; all weights are 1.
 
-    Two winners at once share a division: the inverse of the product of both sums of a gives each.
-    The cost is the logarithm of products over many pairs.
+    Two winners share one division: the inverse of the product of their denominators gives both.
+    The cost is the logarithm of a product over many pairs.
     """
     for query in range(len(near)):
         product, n_factors = 1.0, 0

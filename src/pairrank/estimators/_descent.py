@@ -99,8 +99,8 @@ def minimize(
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
       where X is dense with at most 2,000 features; else, for piecewise polynomials of many levels,
       that of bands of levels.
-      Where features are nearly as many as rows, so that weights may satisfy nearly every pair, TRON
-      starts on a path of falling penalties.
+      Where there are fewer than eight rows per feature, and features are of one size, weights may
+      satisfy nearly every pair; TRON then starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
       from the solution for a twentieth of the rows, which saves up to two planes in three.
 

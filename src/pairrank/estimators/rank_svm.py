@@ -27,7 +27,8 @@ class RankSVM(PairLossRanker):
         The cost of a pair, p = 2 or 1. Both rank about equally well (Lee & Lin, Section 4.4). The
         squared hinge is solved faster; the hinge is less sensitive to outliers.
     tol : float, default 1e-3
-        Stop when \|gradient\| <= tol \|gradient at 0\|. Cutting planes stop when the duality gap
+        Stop when \|gradient\| <= tol \|gradient at 0\| and a Newton step would lower the objective
+        by at most sqrt(tol) of itself. Cutting planes stop when the duality gap
         (how far the objective may be above its minimum) is at most tol times the objective, or
         times \|gradient at 0\|^2/2 if that is less.
     solver : "auto", "tron", "bundle", "sgd" or SGD, default "auto"

@@ -29,7 +29,7 @@ _ENOUGH = 0.02
 
 
 def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Problem:
-    """Return the problem over drawn rows: about `n_rows`, or all where that is half of them.
+    """Return the problem over drawn rows: about `n_rows`, or all where `n_rows` is half of them.
 
     Their pairs are scaled to stand for all pairs.
     """
@@ -113,7 +113,7 @@ class SampledModel:
         return hessian_of(sample, curvature)
 
     def _is_near(self, w: FloatArray, known: FloatArray) -> bool:
-        """Whether the scores differ by less than the error of sampling from the Hessian's."""
+        """Whether scores changed by at most `_NEAR`, or weights not at all where it is whole."""
         if self._is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
         return bool(self._sample.design.scores(w - known).std() <= _NEAR)

@@ -117,9 +117,9 @@ class Problem:
 
     @functools.cached_property
     def absolute_share(self) -> float:
-        """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X.
+        """About the norm of the mean over pairs of the sum of both rows' absolute values.
 
-        As if all rows were in equally many pairs.
+        It is estimated from every k-th row of X, as if all rows were in equally many pairs.
         """
         some = self.some_rows
         absolute = Design(abs(some.X)).transposed(np.ones(some.n_rows))
@@ -129,8 +129,9 @@ class Problem:
     def uneven_diagonal(self) -> Products | None:
         """The inverse of the Hessian's diagonal at w = 0; None where it is even.
 
-        It is raised for constant features. As if all rows that are compared were compared with all.
-        Every k-th row of X decides whether features are of one size.
+        The diagonal is raised for constant features, and computed as if all rows that are compared
+        were compared with one another. Every k-th row of X decides whether features are of one
+        size.
         """
         design = self.design
         if isinstance(design, KernelDesign):
@@ -158,7 +159,8 @@ class RowSums:
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum, and its gradient by the weights.
 
-        The curvature at zero, which an objective keeps, is evaluated when it is asked for.
+        An objective keeps the point at zero. So its curvature is not kept, but evaluated when it is
+        asked for.
         """
         problem, design, pair_sum = self.problem, self.design, self.pair_sum
         if not w.any():
@@ -198,7 +200,7 @@ class RowSums:
 
     @property
     def about_rounding(self) -> FloatArray:
-        """The same by every k-th row of X."""
+        """An estimate of `rounding` from every k-th row of X."""
         if isinstance(self.design, KernelDesign):
             return self.rounding
         return np.sqrt(self.problem.stride) * self.problem.some_rows.rounding()

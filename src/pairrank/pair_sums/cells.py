@@ -327,23 +327,6 @@ def _sample(scores: FloatArray) -> FloatArray:
     return scores[:: max(1, scores.size // _SAMPLE)]
 
 
-def window_of(
-    scores: FloatArray, low: float, high: float, slack: float = _SLACK
-) -> tuple[float, float]:
-    """Return a window around most of some scores from low to high.
-
-    It follows from quantiles, so that it is as wide for many rows as for few, and ends at most
-    `slack` of the range beyond the outermost score.
-    """
-    quantiles = np.quantile(_sample(scores), (_TAIL, 0.5, 1.0 - _TAIL))
-    below, middle, above = (float(q) for q in quantiles)
-    least, most = low - slack * (high - low), high + slack * (high - low)
-    return (
-        max(least, middle - _EXTENT * (middle - below)),
-        min(most, middle + _EXTENT * (above - middle)),
-    )
-
-
 def make_grid(scores: FloatArray, low: float, high: float, per_h: float, most: int) -> Grid | None:
     """Return the cells of width 1/per_h for scores from low to high; None if more than `most`.
 
@@ -360,12 +343,16 @@ def windowed_grid(
 ) -> Grid | None:
     """Return the cells of a window around most rows, and those of the rows beyond.
 
-    The former need no search. Their number does not depend on that of the rows. None if there are
-    more than `most` cells.
+    The former need no search. The window follows from quantiles, so that it is as wide for many
+    rows as for few, and ends at most `_SLACK` of the range beyond the outermost score. None if
+    there are more than `most` cells.
     """
-    if np.unique(np.floor(_sample(scores) * per_h)).size > most:
+    sample, slack = _sample(scores), _SLACK * (high - low)
+    if np.unique(np.floor(sample * per_h)).size > most:
         return None
-    start, stop = window_of(scores, low, high)
+    lower, median, upper = np.quantile(sample, (_TAIL, 0.5, 1.0 - _TAIL)).tolist()
+    start = max(low - slack, median - _EXTENT * (median - lower))
+    stop = min(high + slack, median + _EXTENT * (upper - median))
     first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
     widest = max(1, min(most // 2, _EMPTY_CELLS * scores.size))
     if last - first >= widest:

@@ -29,7 +29,7 @@ from pairrank.pair_sums.cells import (
     make_grid,
     weight_of_sides,
 )
-from pairrank.pair_sums.sorted import SortedState, SortedSum
+from pairrank.pair_sums.sorted import PartState, SortedState, SortedSum
 from pairrank.preferences import Differences, Levels
 
 FINER, FINEST = 4, 16
@@ -80,8 +80,8 @@ class PiecewiseSum:
     wider where a table of them would be large.
 
     Small queries, the pairs within bands, scores that no grid fits, and after `sharpen` all pairs
-    are summed exactly, see `sorted.SortedSum`. `terms` are (m, p, c); rows may have weights by
-    role.
+    are summed exactly, see `sorted.SortedSum`, whose `kind` of algorithm is given. `terms` are
+    (m, p, c); rows may have weights by role.
 
     Where all powers are 1 and all factors positive, the plane through value and gradient lies below
     the sum at any scores, since a subset of the pairs with their m - d does; the value is lowered
@@ -95,20 +95,24 @@ class PiecewiseSum:
     error = 0.0
     """Evaluations compute their own errors."""
 
-    def __init__(self, levels: Levels, terms: Terms, *, by_cells: bool) -> None:
-        self.levels, self.n_rows = levels, levels.n_rows
+    def __init__(
+        self,
+        levels: Levels,
+        terms: Terms,
+        kind: type[PartState] = PartState,
+        *,
+        by_cells: bool = False,
+    ) -> None:
+        self.levels, self.n_rows, self.kind = levels, levels.n_rows, kind
         self._terms, self.terms = terms, term_arrays(terms)
         self.smooth = is_smooth(terms)
         self.finer = 1.0
         self.units, rest = divide(levels) if by_cells else ([], levels)
         self._rest = SortedSum(rest, terms) if self.units and rest is not None else None
 
-    def _exact_sum(self) -> SortedSum:
-        return SortedSum(self.levels, self._terms)
-
     @functools.cached_property
     def _exact(self) -> SortedSum:
-        return self._exact_sum()
+        return SortedSum(self.levels, self._terms, self.kind)
 
     def at(self, scores: FloatArray) -> Evaluated:
         """Return value, gradient, error and curvature at the scores, which must not change.

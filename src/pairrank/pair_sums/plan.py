@@ -132,6 +132,8 @@ def _piecewise(terms: Terms, levels: Levels, *, pair_sum: str) -> Any:
             "'cells' or 'direct'"
         )
     if pair_sum in ("selection_tree", "level_counting") and levels.edges is None:
-        return _made("papers.sweeps", "SweptSum", levels, terms, pair_sum)
+        from pairrank.pair_sums.papers.sweeps import KINDS
+
+        return _made("piecewise", "PiecewiseSum", levels, terms, KINDS[pair_sum])
     by_cells = pair_sum in ("auto", "cells")
     return _made("piecewise", "PiecewiseSum", levels, terms, by_cells=by_cells)

@@ -122,7 +122,7 @@ class PartState:
     def sums(
         self, hinge: Hinge, c: float, winner: FloatArray, loser: FloatArray, *, counted: bool
     ) -> tuple[float, FloatArray]:
-        """Return c times the cost of all pairs, and of the sums by row, (2, n_kept).
+        """Return c times the cost of all pairs, and c times the sums by row, (2, n_kept).
 
         Line 0 has each row's sum over the rows that it wins against, of their `loser` times the
         excess (a square) or 1 (a hinge, or if `counted`); line 1 that over the rows that it loses

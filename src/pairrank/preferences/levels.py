@@ -169,7 +169,10 @@ class Levels:
 
     @functools.cached_property
     def _counts(self) -> tuple[int, FloatArray]:
-        """Their number and weights; O(groups + edges), and O(rows) with weights."""
+        """The number of preferences, and their weight by query.
+
+        O(groups + edges), and O(rows) with weights.
+        """
         graph, sizes = (self.query_group, self.edges), np.diff(self.group_start)
         winners = losers = sizes
         if self.roles is not None and sizes.size:

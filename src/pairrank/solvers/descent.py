@@ -24,7 +24,7 @@ from pairrank._protocols import (
 _DOUBLE = 1e-9
 """An objective less precise than this computes sums in float32."""
 _SMALL = 0.1
-"""A gradient at its target may have an error of this part of the target; a smaller one, more."""
+"""A gradient as large as its target may have an error of this part of it; a smaller one, more."""
 _MAX_TRIALS = 20
 _EDGE = 0.05
 """A trial keeps at least this part of an interval away from its ends."""

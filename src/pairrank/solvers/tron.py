@@ -187,7 +187,7 @@ class TronRun(Descent):
         return max(radius, min(length, _SIGMA_3 * radius))
 
     def _inverse_norm(self) -> float:
-        """Return the gradient's norm in the preconditioner's inverse."""
+        """Return sqrt(g' P g) for the gradient g and the preconditioner P, about H^-1."""
         inverse = self.point.preconditioner()
         scaled = self.gradient if inverse is None else inverse.matvec(self.gradient)
         return float(np.sqrt(self.gradient @ scaled))

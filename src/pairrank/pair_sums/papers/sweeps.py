@@ -7,29 +7,14 @@ import numpy as np
 from pairrank._protocols import FloatArray
 from pairrank.compiled.sorting import sort_segments
 from pairrank.compiled.sweeps import sums_by_sweeps
-from pairrank.pair_sums._bound import Terms
-from pairrank.pair_sums.piecewise import PiecewiseSum
-from pairrank.pair_sums.sorted import Hinge, Part, PartState, SortedSum
-from pairrank.preferences import Levels
-
-
-class SweptSum(PiecewiseSum):
-    """The same sum by the paper's selection tree, or by one accumulator per level.
-
-    It needs the full graph. Gradients and Hessian products cost O(rows log levels) by
-    `"selection_tree"` and O(rows * levels) by `"level_counting"`.
-    """
-
-    def __init__(self, levels: Levels, terms: Terms, algorithm: str) -> None:
-        super().__init__(levels, terms, by_cells=False)
-        self._by_tree = algorithm == "selection_tree"
-
-    def _exact_sum(self) -> SortedSum:
-        return SortedSum(self.levels, self._terms, SweptByTree if self._by_tree else SweptByLevel)
+from pairrank.pair_sums.sorted import Hinge, Part, PartState
 
 
 class SweptByTree(PartState):
-    """A part whose whole queries are sorted by score, and swept."""
+    """A part whose whole queries are sorted by score, and swept: Lee & Lin's Algorithm 2.
+
+    It needs the full graph. Gradients and Hessian products cost O(rows log levels).
+    """
 
     by_tree = True
 
@@ -60,6 +45,10 @@ class SweptByTree(PartState):
 
 
 class SweptByLevel(SweptByTree):
-    """The same with one accumulator per level."""
+    """The same with one accumulator per level, O(rows * levels)."""
 
     by_tree = False
+
+
+KINDS = {"selection_tree": SweptByTree, "level_counting": SweptByLevel}
+"""The states of parts by the name of the algorithm."""
