@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 from pairrank._docstrings import completed, described_by, entries, sections
 
@@ -137,10 +137,8 @@ def ranker(cls: Class) -> Class:
     that declare them, the class itself first.
     """
     made: Any = dataclass(eq=False, repr=False)(cls)
-    owners = [owner for owner in cls.__mro__ if "__dataclass_fields__" in vars(owner)]
-    each = [inspect.get_annotations(owner, eval_str=True) for owner in owners]
-    hints = {name: hint for own in reversed(each) for name, hint in own.items()}
-    places = list(dict.fromkeys(name for own in each for name in own))
+    hints = get_type_hints(cls)
+    places = [name for each in cls.__mro__ for name in inspect.get_annotations(each)]
     parameters = [
         one.replace(annotation=hints.get(one.name, one.annotation))
         for one in inspect.signature(made.__init__).parameters.values()

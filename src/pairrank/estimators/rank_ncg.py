@@ -23,11 +23,7 @@ from pairrank.estimators.covariance import (
 )
 from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError, UndeterminedWarning
-from pairrank.losses import as_loss
 from pairrank.preferences import Preferences
-
-_EPS = 1e-9
-"""The error of the sums of a covariance: a direction of less curvature counts as flat."""
 
 
 class PairErrors:
@@ -193,23 +189,14 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:
-            check_covariance(self.covariance, rows.X.shape[1], rows.y, rows.qid)
+            check_covariance(self.covariance, rows)
         return super()._preferences(rows)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         if self.covariance is None or self.status_ == "interrupted":
             return
-        self.coef_cov_, self.flat_directions_ = coefficient_covariance(
-            features,
-            preferences,
-            as_loss(self.loss),
-            self.coef_,
-            kind=self.covariance,
-            penalty=float(self.alpha),
-            route=self.pair_sum,
-            eps=min(float(self.eps), _EPS),
-            rows=rows,
-        )
+        found = coefficient_covariance(self, rows, features, preferences)
+        self.coef_cov_, self.flat_directions_ = found
         self.standard_errors_ = weight_errors(self.coef_cov_, self.flat_directions_)
         compared = np.add(*preferences.wins_and_losses()) > 0
         _warn_of_undetermined(features, self.flat_directions_, compared)
