@@ -13,7 +13,7 @@ from pairrank._protocols import Callback, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.catalog import Catalog, describe
+from pairrank.blocks.catalog import describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
@@ -63,7 +63,7 @@ def fit_on_passes(
     names = None if names is None else np.array(names, dtype=object)
     keep(ranker, n_features_in_=catalog.n_features, feature_names_in_=names, kernel_=None)
     watches = [] if held is None else [_watch(ranker, held, scale)]
-    start = _start(ranker, catalog)
+    start = ranker._starts(1, catalog.n_features)[0]
     starts = [None if start is None else start * scale]
     prepared = ranker._prepare_blocks(passes, catalog)
     keep(ranker, n_pairs_=prepared.n_pairs, n_ties_=prepared.n_ties)
@@ -117,15 +117,6 @@ def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
         return np.concatenate(held.reduce(score_block, w / scale, operator.iadd))
 
     return Watch(judge_of(ranker, rows), scores, ranker.patience if ranker._stops_early else None)
-
-
-def _start(ranker: Any, catalog: Catalog) -> Any:
-    """Return the weights to go on from with `warm_start`: those of an interrupted fit, if any."""
-    partial = getattr(ranker, "partial_coef_", None)
-    is_usable = partial is not None and partial.shape == (catalog.n_features,)
-    if ranker.warm_start and is_usable:
-        return np.asarray(partial)
-    return ranker._starts(1, catalog.n_features)[0]
 
 
 def held_rows(passes: Passes) -> Rows:

@@ -196,7 +196,13 @@ class FittedRanker(BaseRanker, ABC):
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:
-        """Return the start of each target: the previous weights with `warm_start`, else None."""
+        """Return the start of each target: the previous weights with `warm_start`, else None.
+
+        Those of an interrupted fit on blocks, if any, come first.
+        """
+        partial: Any = getattr(self, "partial_coef_", None)
+        if self.warm_start and n_targets == 1 and np.shape(partial) == (n_features,):
+            return [partial]
         if not self.warm_start or not hasattr(self, "coef_"):
             return [None] * n_targets
         coefs = np.atleast_2d(self.coef_)
