@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,8 @@ class MagnitudeRanker(DifferenceRanker, ABC):
     tol: float = 1e-4
 
     _mean_cost = True
+    _solvers: ClassVar[dict[int, tuple[str, ...]]]
+    """The solvers besides "auto", by n."""
 
     def stability_bound(self, X: Features, y: ArrayLike, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
@@ -115,6 +117,8 @@ class MagnitudeRanker(DifferenceRanker, ABC):
         if self.C is not None and not np.isfinite(2.0 * float(self.C)):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
+        choices = ("auto", *self._solvers[int(self.n)])
+        validation.check_choice(self.solver, f"solver (for n = {self.n})", choices)
 
     def _derive(self, size: float, spread: float) -> None:
         """Set the parameters that the rows decide; `spread` is the labels' standard deviation."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pairrank import _validation as validation
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Square, Tube
@@ -67,10 +66,7 @@ class MPRank(MagnitudeRanker):
     n: Literal[1, 2] = 2
     solver: Literal["auto", "cg", "direct", "bundle"] = "auto"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        own = ("cg", "direct") if self.n == 2 else ("bundle",)
-        validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", *own))
+    _solvers: ClassVar = {1: ("bundle",), 2: ("cg", "direct")}
 
     @property
     def _solves_kernels(self) -> bool:  # type: ignore[override]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pairrank import _validation as validation
 from pairrank.estimators._docstrings import ranker
@@ -74,6 +74,7 @@ class SVRank(MagnitudeRanker):
     """
 
     _solves_kernels = False
+    _solvers: ClassVar = {1: ("bundle",), 2: ("tron",)}
     epsilon: float | None = None
     _: KW_ONLY
     n: Literal[1, 2] = 1
@@ -87,5 +88,3 @@ class SVRank(MagnitudeRanker):
         super()._check_parameters()
         if self.epsilon is not None:
             validation.check_number(self.epsilon, "epsilon", inclusive=True)
-        own = "tron" if self.n == 2 else "bundle"
-        validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))

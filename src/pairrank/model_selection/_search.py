@@ -55,10 +55,9 @@ class SearchedRanker(BaseRanker, ABC):
 
     Pairs are folded by their groups, or by single comparisons.
 
-    A subclass sets `_ranker_class`, `_strength` (the parameter that is chosen; with an s, the
-    values to try) and `_weakest_last` (whether the largest value regularises least; the strongest
-    of equally good values is chosen). It declares the values and those of the ranker's parameters
-    that it has; their descriptions are the ranker's.
+    A subclass sets `_ranker_class` and `_strength`, the parameter that is chosen, C or alpha; with
+    an s, the values to try. The strongest of equally good values is chosen. It declares these and
+    those of the ranker's parameters that it has; their descriptions are the ranker's.
 
     Attributes
     ----------
@@ -78,7 +77,6 @@ class SearchedRanker(BaseRanker, ABC):
     random_state: Seed = None
 
     _strength: ClassVar[str]
-    _weakest_last: ClassVar[bool] = False
 
     @of_rows
     @takes_rows("")
@@ -156,7 +154,7 @@ class SearchedRanker(BaseRanker, ABC):
         means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0)
         judge = means.mean(axis=1)
         place = int(judge.argmax())
-        if not self._weakest_last:
+        if self._strength == "alpha":
             place = grid.size - 1 - int(judge[::-1].argmax())
         self.validation_scores_ = scores if judged.size > 1 else scores[:, :, 0]
         self.best_score_, value = float(judge[place]), float(grid[place])

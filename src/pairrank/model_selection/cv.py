@@ -55,7 +55,7 @@ class RankSVMCV(FoldSearch):
     0.1
     """
 
-    _ranker_class, _strength, _weakest_last = (RankSVM,), "C", True
+    _ranker_class, _strength = (RankSVM,), "C"
     Cs: ArrayLike = PAPER_VALUES
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
