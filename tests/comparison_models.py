@@ -1,4 +1,4 @@
-"""Estimators that fail, warn or count, for the tests of comparisons."""
+"""Estimators that fail or warn, for the tests of comparisons."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator
-
-CALLS: list[str] = []
-"""The name of every `Counting` that was fitted in this process."""
 
 
 class Column(BaseEstimator):
@@ -22,21 +19,6 @@ class Column(BaseEstimator):
 
     def predict(self, X):
         return X[:, self.column]
-
-
-class Counting(Column):
-    """Remembers that it was fitted, and is interrupted at a fit."""
-
-    def __init__(self, name="counting", column=0, interrupted_at=None):
-        self.name = name
-        self.column = column
-        self.interrupted_at = interrupted_at
-
-    def fit(self, X, y):
-        CALLS.append(self.name)
-        if self.interrupted_at == CALLS.count(self.name):
-            raise KeyboardInterrupt
-        return self
 
 
 class Stopped(Column):

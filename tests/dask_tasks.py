@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
-
-import numpy as np
-
-
-def describe_rows(index: int, block: Any, shared: Any) -> Any:
-    """Return the block's number, row count, label sum, weight sum and what is shared."""
-    weight = None if block.sample_weight is None else float(block.sample_weight.sum())
-    return index, block.X.shape, float(np.sum(block.y)), weight, shared
 
 
 def keep_labels(index: int, block: Any, shared: Any) -> Any:
@@ -32,24 +23,10 @@ def add(first: Any, second: Any) -> Any:
     return [first[0], first[1] + second[1], first[2] + second[2]]
 
 
-def die_once(index: int, X: Any, state: Any, shared: Any) -> Any:
-    """Kill the worker of block 1 if the file that `shared` names does not exist yet."""
-    if index == 1 and not os.path.exists(shared[1]):
-        with open(shared[1], "w"):
-            pass
-        os._exit(1)
-    return gradient(index, X, state, shared[0])
-
-
 def sleep(index: int, X: Any, state: Any, shared: Any) -> Any:
     """Take so many seconds."""
     time.sleep(shared)
     return index
-
-
-def greatest(first: Any, second: Any) -> Any:
-    """Return the greater one."""
-    return max(first, second)
 
 
 def count_threads(index: int, block: Any, shared: Any) -> Any:

@@ -57,9 +57,7 @@ class OnlyPhi:
     phi = SquaredHinge().phi
 
 
-def _mixture() -> tuple[Callable, Callable, Callable]:
-    return definitions.logistic()[0], *definitions.probit()[1:]
-
+_MIXTURE = (definitions.logistic()[0], *definitions.probit()[1:])
 
 LOSSES: dict[str, Summed] = {
     "squared_hinge": Summed(SquaredHinge(), definitions.hinge(1.0, True)),
@@ -68,7 +66,7 @@ LOSSES: dict[str, Summed] = {
     "hinge of margin 0.3": Summed(Hinge(0.3), definitions.hinge(0.3, False)),
     "logistic": Summed(Logistic(), definitions.logistic(), floor=1.0),
     "probit": Summed(Probit(), definitions.probit(), floor=1.0),
-    "raykar": Summed(Raykar(), _mixture(), floor=1.0),
+    "raykar": Summed(Raykar(), _MIXTURE, floor=1.0),
     "exponential": Summed(Exponential(), definitions.exponential(), far=1.0),
     "modified_huber": Summed(ModifiedHuber(), definitions.modified_huber()),
     "huberised_hinge": Summed(HuberisedHinge(0.5), definitions.huberised_hinge(0.5)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+import pickle
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,30 +14,26 @@ from pairrank.blocks._contracts import RowBlock
 
 
 class MemoryPasses:
-    """The plain definition of `Passes`: blocks in a list, merged as a tree.
+    """The plain definition of `Passes`: blocks in a list, and results that are pickled.
 
-    `n_described`, `n_prepared` and `n_reduced` count the passes of each kind.
+    They are merged as a tree or, where `order` is given, one by one.
     """
+
+    order: Sequence[int] | None = None
 
     def __init__(self, blocks: Iterable[RowBlock]) -> None:
         self.blocks = list(blocks)
         self.n_blocks = len(self.blocks)
         self.n_rows = sum(block.X.shape[0] for block in self.blocks if block.X is not None)
         self.states: list[Any] = [None] * self.n_blocks
-        self.n_described = self.n_prepared = self.n_reduced = 0
 
     def describe(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> list[Any]:
-        self.n_described += 1
         return [task(index, block, shared) for index, block in enumerate(self.blocks)]
 
     def prepare(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> list[Any]:
-        self.n_prepared += 1
-        reports = []
-        for index, block in enumerate(self.blocks):
-            state, report = task(index, block._replace(X=None), shared)
-            self.states[index] = state
-            reports.append(report)
-        return reports
+        found = [task(at, block._replace(X=None), shared) for at, block in enumerate(self.blocks)]
+        self.states = [state for state, _ in found]
+        return [report for _, report in found]
 
     def reduce(
         self,
@@ -43,14 +41,16 @@ class MemoryPasses:
         shared: Any,
         merge: Callable[[Any, Any], Any],
     ) -> Any:
-        self.n_reduced += 1
-        parts = []
-        for index, (block, state) in enumerate(zip(self.blocks, self.states, strict=True)):
-            parts.append(task(index, block.X, state, shared))
+        sent = pickle.loads(pickle.dumps(shared))
+        parts = [
+            pickle.loads(pickle.dumps(task(index, block.X, state, sent)))
+            for index, (block, state) in enumerate(zip(self.blocks, self.states, strict=True))
+        ]
+        if self.order is not None:
+            return functools.reduce(merge, (parts[at] for at in self.order))
         while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=False)
-            odd = parts[-1:] if len(parts) % 2 else []
-            parts = [merge(first, second) for first, second in pairs] + odd
+            both = [merge(*pair) for pair in zip(parts[::2], parts[1::2], strict=False)]
+            parts = both + parts[len(parts) & ~1 :]
         return parts[0]
 
 

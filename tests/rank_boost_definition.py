@@ -41,7 +41,7 @@ def weak_rankings(X: np.ndarray, kept: Sequence[int]) -> list[Weak]:
         fills = (0.0, 1.0) if has_missing else (0.5,)
         for cut in cuts:
             for fill in fills:
-                h = tuple(_h(value, cut, fill) for value in column)
+                h = tuple(fill if math.isnan(each) else float(each > cut) for each in column)
                 found.append(Weak(feature, cut, fill, h))
     return found
 
@@ -50,10 +50,6 @@ def _between(low: float, high: float) -> float:
     """Return the middle, or `low` where that is rounded up to `high`."""
     middle = low / 2.0 + high / 2.0
     return middle if middle < high else low
-
-
-def _h(value: float, cut: float, fill: float) -> float:
-    return fill if math.isnan(value) else float(value > cut)
 
 
 class Distribution:

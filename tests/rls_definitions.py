@@ -18,3 +18,12 @@ def refit(X, y, qid, weight, alpha):
             A += (x.T * share) @ x
             c += (x.T * share) @ d
     return np.linalg.solve(A, c)
+
+
+def awkward_rows(kind, rng, n_rows, n_features):
+    """Return rows of ties, far from zero, all alike, or of single precision."""
+    X = rng.integers(0, 2, (n_rows, n_features)).astype(float)
+    if kind in ("offset", "float32"):
+        X = rng.normal(size=X.shape) + (1e7 if kind == "offset" else 0.0)
+    X = np.full_like(X, 0.1) if kind == "constant" else X
+    return X.astype(np.float32) if kind == "float32" else X

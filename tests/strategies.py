@@ -26,6 +26,12 @@ class Problem(NamedTuple):
     winner: np.ndarray | None = None
     loser: np.ndarray | None = None
 
+    @property
+    def aligned(self) -> dict[str, Any]:
+        """Queries and weights by the names of arguments."""
+        names = ("qid", "sample_weight", "winner_weight", "loser_weight")
+        return dict(zip(names, (self.qid, self.weight, self.winner, self.loser), strict=True))
+
 
 def differs(problem: Problem) -> bool:
     """Whether some query holds two labels of positive weight."""

@@ -69,10 +69,7 @@ def sum_of(name: str, algorithm: str, levels: Levels, eps: float = 1e-6) -> Any:
 def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairrankWarning)
-        levels = Levels.build(
-            problem.y, problem.qid, graph=problem.graph, sample_weight=problem.weight,
-            winner_weight=problem.winner, loser_weight=problem.loser,
-        )  # fmt: skip
+        levels = Levels.build(problem.y, graph=problem.graph, **problem.aligned)
     return levels.reduced(reduction) if levels.n_pairs else levels
 
 

@@ -76,11 +76,6 @@ def built(helper, monkeypatch):
     return build
 
 
-def ids_of(tree):
-    """Return the identifiers of rows of tables."""
-    return [name for row in tree.findall(nodes.row) for name in row["ids"]]
-
-
 @pytest.mark.parametrize("state", ["empty", "full"])
 def test_pages_are_built_whatever_has_run(built, helper, request, state):
     found = request.getfixturevalue(state)
@@ -88,7 +83,7 @@ def test_pages_are_built_whatever_has_run(built, helper, request, state):
     assert ("Not measured yet." in page.astext()) == (state == "empty")
     assert len(list(page.findall(nodes.row))) == len(helper("decisions").LINES) + 1
     tables = built("Title\n=====\n\n.. measurements::\n", found)
-    names = ids_of(tables)
+    names = [name for row in tables.findall(nodes.row) for name in row["ids"]]
     assert len(names) == len(set(names))
     assert (len(names) > 80) == (state == "full")
     shown = tables.astext()

@@ -33,12 +33,6 @@ def module_names() -> list[str]:
     return names
 
 
-def import_or_skip(name: str):
-    for part in OPTIONAL.keys() & name.split("."):
-        pytest.importorskip(OPTIONAL[part])
-    return importlib.import_module(name)
-
-
 def marked(names: list[str]) -> list[Any]:
     """Mark what needs a large optional library, so that make test-extras runs it."""
     return [
@@ -51,7 +45,9 @@ def marked(names: list[str]) -> list[Any]:
 
 @pytest.mark.parametrize("name", marked(module_names()))
 def test_examples_run(name):
-    module = import_or_skip(name)
+    for part in OPTIONAL.keys() & name.split("."):
+        pytest.importorskip(OPTIONAL[part])
+    module = importlib.import_module(name)
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.testmod(module, optionflags=options).failed == 0
     for made in vars(module).values():  # by decorators of other modules: testmod leaves them out

@@ -175,17 +175,13 @@ def small_blocks(monkeypatch):
 
 
 @pytest.fixture
-def assert_same(monkeypatch, small_blocks):
+def assert_same(on, small_blocks):
     """Return a function that calls another on one thread, two and three: the same arrays."""
 
     def check(function):
-        found = []
-        for n in (1, 2, 3):
-            with monkeypatch.context() as patch:
-                patch.setattr(threads, "n_threads", lambda n=n: n)
-                found.append(function())
-        for other in found[1:]:
-            for array, wanted in zip(other, found[0], strict=True):
+        found, *others = (on(n, function) for n in (1, 2, 3))
+        for other in others:
+            for array, wanted in zip(other, found, strict=True):
                 assert_array_equal(array, wanted)
 
     return check

@@ -94,7 +94,8 @@ def test_an_interrupted_fit_carries_its_weights_and_goes_on_from_them(client, ro
     np.testing.assert_allclose(ranker.coef_, wanted.coef_, rtol=0, atol=1e-6)
 
 
-def test_a_worker_killed_in_the_fit_leaves_the_same_answer(client, rows):
+@pytest.mark.parametrize("persist", [True, False])
+def test_a_worker_killed_in_the_fit_leaves_the_same_answer(client, rows, persist):
     X, cases = rows
     y = cases["one_query"][0]
     killed = []
@@ -104,11 +105,10 @@ def test_a_worker_killed_in_the_fit_leaves_the_same_answer(client, rows):
             killed.append(next(iter(client.nthreads())))
             client.run(kill_process, workers=killed, on_error="ignore")
 
-    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client)
-    ranker.fit(cut(X), cut(y), callback=kill)
+    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client, persist=persist)
+    disturbed = ranker.fit(cut(X), cut(y), callback=kill).coef_
     assert killed
-    undisturbed = pairrank.dask.DaskRankSVM(tol=1e-8, client=client).fit(cut(X), cut(y))
-    np.testing.assert_array_equal(ranker.coef_, undisturbed.coef_)
+    np.testing.assert_array_equal(disturbed, ranker.fit(cut(X), cut(y)).coef_)
     client.wait_for_workers(2, timeout=60)
 
 

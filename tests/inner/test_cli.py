@@ -14,7 +14,7 @@ from numpy.linalg import LinAlgError
 
 from cli_rows import make_rows
 from cli_runs import IMPATIENT, invoke, refused, run
-from pairrank.cli import files, predict, train
+from pairrank.cli import evaluate, files, train
 from pairrank.estimators.model_files import load_model, read_ranker
 from pairrank.io import write_rows
 
@@ -121,7 +121,7 @@ def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):
     def fails(path):
         raise TypeError("unforeseen")
 
-    monkeypatch.setattr(predict, "Ranker", fails)
+    monkeypatch.setattr(evaluate, "Ranker", fails)
     arguments = ["predict", folder / "model", folder / "rows.txt"]
     result = invoke(arguments)
     assert result.exit_code == 1

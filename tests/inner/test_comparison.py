@@ -15,8 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from comparison_models import CALLS, Counting
-from judged_rows import FirstFeature
+from comparison_models import Column
 from pairrank import PairwiseClassifier, QueryKFold, compare
 from pairrank.comparison import KNOWN
 from pairrank.comparison.tables import corrected_t_test, holm
@@ -98,13 +97,17 @@ def test_cells_equal_their_definition(data):
     assert shown == {query: value for _, _, each in slow for query, value in each.items()}
 
 
-@pytest.fixture(autouse=True)
-def no_calls():
-    CALLS.clear()
+def test_an_interrupt_keeps_what_is_finished(data, monkeypatch):
+    fits = []
 
+    def interrupted_at_the_second(self, X, y):
+        fits.append(y)
+        if len(fits) == 2:
+            raise KeyboardInterrupt
+        return self
 
-def test_an_interrupt_keeps_what_is_finished(data):
-    partial = run(data, {"fine": Ridge(), "mine": Counting("mine", interrupted_at=2)})
+    monkeypatch.setattr(Column, "fit", interrupted_at_the_second)
+    partial = run(data, {"fine": Ridge(), "mine": Column()})
     assert partial.interrupted
     assert partial.summary["n_folds"].tolist() == [2, 1]
     assert partial.best_ == "fine"
@@ -155,7 +158,7 @@ def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
     scores = generator.uniform(-1.0, 1.0, 200)
     codes = (scores + generator.normal(size=200) > 0).astype(float)
     wanted, found = (
-        PairwiseClassifier(FirstFeature(), method=method).fit(X, codes).predict_proba(X)
+        PairwiseClassifier(Column(), method=method).fit(X, codes).predict_proba(X)
         for X in (scores[:, None], np.ldexp(scores, power)[:, None])
     )
     np.testing.assert_allclose(found, wanted, rtol=1e-12)

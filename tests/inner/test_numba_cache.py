@@ -44,20 +44,15 @@ def run_copy(folder: Path, *, strict: bool = True, **environment: str) -> tuple[
     return done.stdout.split(), done.stderr
 
 
-def close(folder: Path) -> None:
-    """Leave no room for compiled code beside the sources, not even for root."""
-    (folder / "compiled" / "__pycache__").write_text("a file where the folder would be")
-
-
 def test_a_later_process_loads_what_an_earlier_one_compiled(copied):
     assert run_copy(copied)[0] == ["1.0", "0"]
     assert run_copy(copied)[0] == ["1.0", "1"]
 
 
 def test_without_any_folder_it_compiles_anew_and_warns_once(copied, tmp_path):
-    close(copied)
     nowhere = tmp_path / "a file"
-    nowhere.write_text("")
+    for path in (copied / "compiled" / "__pycache__", nowhere):
+        path.write_text("a file where a folder would be, so that not even root can write")
     places = {"HOME": str(nowhere), "XDG_CACHE_HOME": str(nowhere / "cache")}
     words, said = run_copy(copied, strict=False, **places)
     assert words == ["1.0", "0"]

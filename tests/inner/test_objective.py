@@ -80,15 +80,11 @@ def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
         )
 
 
-def many_levels(rng, n_rows=300, n_features=40):
-    X = sparse.random_array((n_rows, n_features), density=0.3, format="csr", random_state=rng)
-    y = X @ rng.normal(size=n_features) + 0.1 * rng.normal(size=n_rows)
-    return Problem(X, Levels.build(y).reduced("rows"), SquaredHinge())
-
-
-def test_bands_are_refined_until_every_level_counts(monkeypatch):
+def test_bands_are_refined_until_every_level_counts():
     rng = np.random.default_rng(0)
-    problem = many_levels(rng)
+    X = sparse.random_array((300, 40), density=0.3, format="csr", random_state=rng)
+    y = X @ rng.normal(size=40) + 0.1 * rng.normal(size=300)
+    problem = Problem(X, Levels.build(y).reduced("rows"), SquaredHinge())
     w, v = 0.1 * rng.normal(size=(2, 40))
     exact = PairObjective(problem).at(w).hessian().matvec(v)
     objective = PairObjective(problem, BandedModel(problem, 8))

@@ -22,16 +22,12 @@ from sum_table import levels_of, scale_of_rows
 pytestmark = pytest.mark.numeric
 
 
-def drawn_rows():
-    row = st.tuples(
-        st.sampled_from([0.0, 1.0, 2.0, 3.0]),
-        st.sampled_from("abc"),
-        st.sampled_from([0, 0.5, 1, 3]),
-    )
-    return st.lists(row, min_size=1, max_size=25)
+ROW = st.tuples(
+    st.sampled_from([0.0, 1.0, 2.0, 3.0]), st.sampled_from("abc"), st.sampled_from([0, 0.5, 1, 3])
+)
 
 
-@given(rows=drawn_rows(), n_bands=st.integers(1, 3))
+@given(rows=st.lists(ROW, min_size=1, max_size=25), n_bands=st.integers(1, 3))
 def test_bands_merge_neighbouring_levels_and_weigh_as_much(rows, n_bands):
     y, qid, weight = (np.array(column) for column in zip(*rows, strict=True))
     levels = Levels.build(y, qid, sample_weight=weight.astype(float) + 1)

@@ -28,12 +28,8 @@ def test_rounds_equal_the_pair_list(problem, kind, reduction):
     generator = np.random.default_rng(problem.y.size)
     X = features(kind, problem.y.size, generator)
     ranker = RankBoost(N_ROUNDS, graph=problem.graph, reduction=reduction)
-    layout = {
-        "qid": problem.qid, "sample_weight": problem.weight,
-        "winner_weight": problem.winner, "loser_weight": problem.loser,
-    }  # fmt: skip
-    winner, loser = (np.ones(len(X)) if side is None else side for side in weights_of(problem))
-    listed = pairs_of(problem)
+    winner, loser = weights_of(problem)
+    listed, layout = pairs_of(problem), problem.aligned
     kept = np.flatnonzero((winner > 0) | (loser > 0)).tolist()
     if not any(winner[i] * loser[j] > 0 for i, j in listed):
         with pytest.raises(PairrankError):

@@ -1,4 +1,4 @@
-"""What RankRLS predicts for queries, pairs and comparisons left out equals refits."""
+"""What RankRLS predicts for queries left out equals refits."""
 
 from __future__ import annotations
 
@@ -6,60 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from pairrank.model_selection.rls_equations import CentredRows
-from pairrank.model_selection.rls_left_out import Spectrum, leave_pair_out, leave_query_out
-from rls_definitions import refit
+from pairrank.model_selection.rls_left_out import Spectrum, leave_query_out
+from rls_definitions import awkward_rows, refit
 
 pytestmark = pytest.mark.numeric
 
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
 
-def problem_of(X, y, qid, weight, kind="dense"):
-    return CentredRows.build(sparse.csr_array(X) if kind == "sparse" else X, y, qid, weight)
-
-
-@pytest.mark.parametrize("n_queries", [1, 2])
-def test_a_small_alpha_loses_no_pair_of_wide_rows(n_queries):
-    rng = np.random.default_rng(0)
-    alphas = np.array([1e-9, 1e-6, 1e-4])
-    for _ in range(10):
-        X, y = rng.normal(size=(12, 30)), rng.integers(0, 4, (12, 1)).astype(float)
-        qid, weight = np.arange(12) % n_queries, rng.exponential(size=12)
-        shares = leave_pair_out(Spectrum(problem_of(X, y, qid, weight)), alphas)[:, 0]
-        np.testing.assert_allclose(shares, _share_right(X, y, qid, weight), atol=1e-9)
-
-
-def _share_right(X, y, qid, weight):
-    """Return the weight of pairs that the least weights of no penalty at all order rightly."""
-    right = total = 0.0
-    root = np.sqrt(weight)[:, None]
-    for i, j in np.argwhere((qid[:, None] == qid) & (y > y.T)):
-        rest = ~np.isin(np.arange(len(X)), (i, j))
-        centred = np.eye(len(X))
-        for query in np.unique(qid):
-            here = np.flatnonzero(rest & (qid == query))
-            centred[np.ix_(here, here)] -= weight[here] / weight[here].sum()
-        A, b = ((root * (centred @ part))[rest] for part in (X, y))
-        margin = float((X[i] - X[j]) @ (np.linalg.pinv(A, rcond=1e-9) @ b)[:, 0])
-        total += weight[i] * weight[j]
-        right += weight[i] * weight[j] * (margin > 0)
-    return right / total
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["ties", "offset", "constant", "float32"]))
 @example(2749, "ties")
 def test_left_out_scores_are_those_of_refits_on_awkward_rows(seed, kind):
     rng = np.random.default_rng(seed)
-    n_rows, n_features = int(rng.integers(2, 25)), int(rng.integers(1, 9))
-    X = rng.integers(0, 2, (n_rows, n_features)).astype(float)
-    if kind in ("offset", "float32"):
-        X = rng.normal(size=X.shape) + (1e7 if kind == "offset" else 0.0)
-    if kind == "constant":
-        X[:] = 0.1
-    X = X.astype(np.float32) if kind == "float32" else X
+    n_rows = int(rng.integers(2, 25))
+    X = awkward_rows(kind, rng, n_rows, int(rng.integers(1, 9)))
     y = rng.integers(0, 3, n_rows).astype(float)[:, None]
     qid = rng.integers(0, 6, n_rows)
     weight = np.where(rng.random(n_rows) < 0.2, 0.0, rng.exponential(size=n_rows)) + 1e-9

@@ -1,4 +1,4 @@
-"""Sums by torch's operations against the double loop, and RankNet's batches against the sum."""
+"""Sums by torch against the double loop, RankNet's batches against the sum, and its files."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 import torch  # noqa: E402
 
+from pairrank import RankNet, load_model  # noqa: E402
+from pairrank.exceptions import FileFormatError  # noqa: E402
+from pairrank.io.model_file import read_model, write_model  # noqa: E402
 from pairrank.losses import Logistic, Square, Tube  # noqa: E402
 from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences  # noqa: E402
@@ -131,3 +134,26 @@ def test_the_batches_of_an_epoch_add_up_to_every_pair(problem):
             assert factors == {float(len(batches))}
             total = sum(batch_sum(batch, scores) for batch in batches) / len(batches)
             assert total == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parameters_": np.zeros(3)}, "the network has 70 parameters, but parameters_ 3"),
+        ({"parameters_": None}, "network_ is missing"),
+        ({"feature_scale_": None}, "feature_scale_ is missing or not greater than 0"),
+        ({"feature_scale_": np.zeros(5)}, "feature_scale_ is missing or not greater than 0"),
+        ({"feature_mean_": np.zeros(4)}, "feature_mean_ is float64 of shape"),
+        ({"hidden_layer_sizes": [10**9, 10**9]}, "the network has 10000000"),
+    ],
+)
+def test_damaged_files_of_networks_are_refused(tmp_path, change, message):
+    X, y = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
+    RankNet(solver="adam", max_iter=1).fit(X, y).save(tmp_path / "model")
+    record = read_model(tmp_path / "model")
+    arrays = {name: change.get(name, array) for name, array in record.arrays.items()}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    params = {name: change.get(name, value) for name, value in record.params.items()}
+    write_model(tmp_path / "model", record._replace(arrays=arrays, params=params))
+    with pytest.raises(FileFormatError, match=message):
+        load_model(tmp_path / "model")

@@ -1,19 +1,24 @@
-"""Box sums of one function: within eps of the definition for every eps, wherever the points lie."""
+"""Sums by boxes, and of erfc by series: within eps of the definition wherever the points lie."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
+from scipy import special
 
+from pairrank import fast_erfc_sum
 from pairrank.pair_sums import box_sum as box_sum_module
 from pairrank.pair_sums.box_sum import box_sum
+from pairrank.pair_sums.papers.beaulieu import series_rule
 from pairrank.pair_sums.profiles import (
     COST,
     CURVATURE,
     ERFC,
+    LEAST_EPS,
     SIGMOID,
-    Profile,
     box_rule,
     error_bound,
 )
@@ -32,18 +37,12 @@ def differences(targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
         return targets[:, np.newaxis] - sources
 
 
-def slow_sum(profile: Profile, sources: np.ndarray, targets: np.ndarray, q: np.ndarray) -> tuple:
-    """Return the sum at every target, and the sum of the absolute terms."""
-    terms = profile.function(differences(targets, sources))
-    return terms @ q, np.abs(terms) @ np.abs(q)
-
-
-def assert_close(found, profile, sources, targets, q, eps, most_boxes=1024) -> None:
+def assert_close(found, profile, sources, targets, q, eps):
     """Allow eps, rounding, and for terms that grow with the distance one rounding a box more."""
-    wanted, size = slow_sum(profile, sources, targets, q)
-    total = np.abs(q).sum()
+    terms, total = profile.function(differences(targets, sources)), np.abs(q).sum()
+    wanted, size = terms @ q, np.abs(terms) @ np.abs(q)
     across = np.ptp(targets) / box_rule((profile,), eps).width + 1.0
-    n_boxes = min(across, max(most_boxes, targets.size))
+    n_boxes = min(across, max(1024, targets.size))
     allowed = eps * total + ROUNDING * (total + size) + EPS * n_boxes * size
     assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
 
@@ -95,6 +94,36 @@ def test_one_interpolation_is_within_its_bound(name, p, h):
     bound = profile.degree_error(p, h)
     assert worst <= bound + 1e-13
     assert bound < 1e-12 or worst > bound / 100, "the bound says nothing"
+
+
+@pytest.mark.parametrize("method", ["auto", "boxes", "beaulieu"])
+@pytest.mark.parametrize("eps", [*(10.0**-k for k in range(1, 14)), 0.5, 1e-16, 1e-300])
+def test_the_guarantee_of_sums_of_erfc_holds_at_every_distance(method, eps):
+    """A cluster's two ends and middle, and targets so dense that none of the worst is missed.
+
+    By boxes the smallest eps is 1e-13.
+    """
+    length = 2.0 * series_rule(eps).half_length
+    allowed = (eps if method == "beaulieu" else max(eps, LEAST_EPS)) + ROUNDING
+    targets, weights = np.linspace(-7.0, 7.0, 4001), np.array([1e-9, 1.0])
+    for at in (0.0, 1e-9, 0.3 * length, 0.5 * length, 0.999999 * length):
+        sources = np.array([0.0, at])
+        wanted = special.erfc(differences(targets, sources)) @ weights
+        found = fast_erfc_sum(sources, targets, weights, eps=eps, method=method)
+        assert np.abs(found - wanted).max() <= allowed * weights.sum()
+
+
+@pytest.mark.parametrize("eps", [10.0**-k for k in range(1, 16)])
+def test_the_proof_of_the_rule_of_the_series_holds_for_its_numbers(eps):
+    rule = series_rule(eps)
+    span = rule.cutoff - 2.0 * rule.half_length
+    h, p = 0.5 * rule.step, rule.n_terms
+    furthest = rule.cutoff + rule.half_length
+    assert math.erfc(span) <= eps * (1 + 1e-9)
+    assert math.erfc(math.pi / (2.0 * h) - furthest) <= 0.5 * eps
+    assert math.erfc(2.0 * p * h) / (2.0 * math.sqrt(math.pi) * p * h) <= eps / (8.0 * p) * 1.0001
+    assert rule.step * rule.half_length < 0.1
+    assert rule.damping.size == p
 
 
 @pytest.mark.parametrize("profile", [*PROFILES.values()], ids=lambda profile: profile.name)

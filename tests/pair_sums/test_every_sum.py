@@ -38,10 +38,7 @@ def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
     levels = levels_of(problem, reduction)
     i, j = np.array(pairs_of(problem), int).reshape(-1, 2).T
     n_rows = problem.scores.size
-    pairs = Pairs(i, j, n_rows=n_rows).bound(
-        n_rows, qid=problem.qid, sample_weight=problem.weight, winner_weight=problem.winner,
-        loser_weight=problem.loser, reduction=reduction,
-    )  # fmt: skip
+    pairs = Pairs(i, j, n_rows=n_rows).bound(n_rows, reduction=reduction, **problem.aligned)
     bound = bind(LOSSES[name].loss, pairs, eps=1e-3)
     assert bound.error == 0.0
     assert not bound.sharpen()

@@ -13,7 +13,7 @@ import pytest
 from scipy import optimize, sparse
 
 from block_sources import cut
-from loss_table import pairs_of
+from loss_table import pairs_of, weights_of
 from pairrank import OrderGraph, Pairs, PairwiseRanker, RankNCG, RankSVM
 from pairrank.losses import as_loss
 from programs import hinge_by_clarabel
@@ -74,11 +74,8 @@ def problem_of(case: int) -> tuple[np.ndarray, Problem]:
 
 def costs_of(problem: Problem, pairs: np.ndarray, reduction: str) -> np.ndarray:
     """Return what each pair weighs in the objective."""
-    ones = np.ones(problem.y.size)
-    weight = ones if problem.weight is None else problem.weight
-    winner, loser = (
-        weight if role is None else weight * role for role in (problem.winner, problem.loser)
-    )
+    weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+    winner, loser = weights_of(problem)
     qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
     i, j = pairs
     cost, kept = winner[i] * loser[j], (winner > 0) | (loser > 0)
@@ -91,22 +88,8 @@ def costs_of(problem: Problem, pairs: np.ndarray, reduction: str) -> np.ndarray:
     return cost * share / np.array([total[q] for q in qid[i]])
 
 
-def minimum(value_and_gradient: Any, n_features: int) -> np.ndarray:
-    options = {"ftol": 1e-16, "gtol": 1e-10, "maxiter": 5000}
-    start = np.zeros(n_features)
-    found = optimize.minimize(
-        value_and_gradient, start, jac=True, method="L-BFGS-B", options=options
-    )
-    return np.asarray(found.x)
-
-
 def fitted(ranker: Any, form: str, X: np.ndarray, problem: Problem, pairs: np.ndarray) -> Any:
-    given = {
-        "qid": problem.qid,
-        "sample_weight": problem.weight,
-        "winner_weight": problem.winner,
-        "loser_weight": problem.loser,
-    }
+    given = problem.aligned
     if form == "blocks":
         borders = [20, 21, 36]
         if ranker.loss in NOT_CROSSING and problem.qid is None:
@@ -148,7 +131,9 @@ def test_the_optimum_is_that_of_every_listed_pair(name, case):
         slope = cost * loss.phi(D @ w, order=1)
         return kind.penalty * w @ w / 2 + cost @ loss.phi(D @ w), kind.penalty * w + slope @ D
 
-    best = hinge_by_clarabel(X, pairs.T, cost) if name == "hinge" else minimum(value, 3)
+    fine = {"ftol": 1e-16, "gtol": 1e-10, "maxiter": 5000}
+    best = optimize.minimize(value, np.zeros(3), jac=True, method="L-BFGS-B", options=fine).x
+    best = hinge_by_clarabel(X, pairs.T, cost) if name == "hinge" else best
     found = value(ranker.coef_)[0]
     assert ranker.objective_ == pytest.approx(found, rel=1e-9)
     assert found <= value(best)[0] * (1 + 1e-6 if name == "hinge" else 1 + 1e-9)

@@ -118,20 +118,13 @@ def test_the_papers_pairs_come_out(data_home):
 def written(tmp_path, monkeypatch):
     """Return a function that replaces the file of a set, and loads the set."""
 
-    def load_written(name, content, *, as_gz=True, kept=None, **changes):
+    def load_written(name, content, kept=None):
         record = describe(name)
         (file,) = record.files
-        digest = hashlib.sha256(content).hexdigest()
-        changed = replace(record, files={file: digest}, **changes)
+        changed = replace(record, files={file: hashlib.sha256(content).hexdigest()})
         monkeypatch.setitem(read_records("rows"), name, changed)
-        folder = tmp_path / name
-        folder.mkdir()
-        stored = content if kept is None else kept
-        if as_gz:
-            stored, path = gzip.compress(stored), folder / file
-        else:
-            path = folder / file.removesuffix(".gz")
-        path.write_bytes(stored)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_bytes(gzip.compress(kept or content))
         return load(name, tmp_path)
 
     return load_written

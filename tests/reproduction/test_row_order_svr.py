@@ -20,20 +20,15 @@ def test_the_generator_is_that_of_the_gnu_c_library(seed):
     assert [draw(state) for _ in range(500)] == [library.rand() for _ in range(500)]
 
 
-def made_rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 4))
-    X[3] = 0.0
-    return X, X @ [1.0, -2.0, 0.5, 0.0] + rng.standard_cauchy(60)
-
-
 def objective(X, y, C, w):
     return 0.5 * w @ w + C * np.abs(y - X @ w).sum()
 
 
 @pytest.mark.parametrize(("C", "seed"), [(0.01, 1), (0.3, 2)])
 def test_the_optimum_is_that_of_another_solver(C, seed):
-    X, y = made_rows()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * (np.arange(60) != 3)[:, None]
+    y = X @ [1.0, -2.0, 0.5, 0.0] + rng.standard_cauchy(60)
     found = RowOrderSVR(C, tol=1e-6, max_iter=100_000, random_state=seed).fit(X, y)
     other = LinearSVR(
         epsilon=0.0, C=C, fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0

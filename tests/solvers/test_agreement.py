@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lbfgs import lbfgs
 from pairrank import Pairs
 from pairrank.losses import Hinge, Logistic, Probit, Square, SquaredHinge, Tube
-from pairrank.objective import (
-    LineSample,
-    PairObjective,
-    Problem,
-    dual_matrix,
-    primal_matrix,
-)
+from pairrank.objective import LineSample, PairObjective, Problem, dual_matrix, primal_matrix
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.bundle import Bundle
@@ -30,12 +23,8 @@ SMOOTH = {
     "tron": lambda problem: Tron(),
     "tron, loose": lambda problem: Tron(cg_tol=0.3),
     "ncg": lambda problem: NonlinearCG(),
-    "lbfgs": lambda problem: lbfgs,
 }
-ANY = {
-    "bundle": lambda problem: Bundle(),
-    "few planes": lambda problem: Bundle(max_planes=30),
-}
+ANY = {"bundle": lambda problem: Bundle(), "few planes": lambda problem: Bundle(max_planes=30)}
 LINE = {
     "tron, line": lambda problem: Tron(step_length=LineSample(problem, np.random.default_rng(0))),
     "continued": lambda problem: ContinuedTron(

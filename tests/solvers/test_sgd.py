@@ -1,4 +1,4 @@
-"""SGD keeps the best weights and ends when the value settles."""
+"""Stochastic keeps the best weights and ends when the value settles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from objectives import Smooth
 from pairrank._protocols import Status
-from pairrank.solvers.sgd import SGD
+from pairrank.solvers.sgd import Stochastic
 from pairrank.solvers.tron import Tron
 
 
@@ -19,7 +19,7 @@ def values_of(objective, places):
 def along(places):
     """Return a solver that walks along given weights, whatever the start."""
     walk = iter(places)
-    return SGD(lambda start: lambda: next(walk).copy())
+    return Stochastic(lambda start: lambda: next(walk).copy())
 
 
 @pytest.fixture

@@ -54,26 +54,15 @@ def separable(loss=None, C=10.0):
 def run(solver, problem, tol=1e-3, max_iter=200):
     steps = []
     objective = PairObjective(problem)
-    found = solver(
-        objective,
-        np.zeros(objective.n_features),
-        tol=tol,
-        max_iter=max_iter,
-        callback=lambda step: steps.append(step),
-    )
-    return found, steps
-
-
-def continued(problem, **changes):
-    return ContinuedTron(
-        cg_tol=0.3, step_length=LineSample(problem, np.random.default_rng(0)), **changes
-    )
+    options = {"tol": tol, "max_iter": max_iter, "callback": steps.append}
+    return solver(objective, np.zeros(objective.n_features), **options), steps
 
 
 @pytest.mark.parametrize(("loss", "C"), [(SquaredHinge(), 0.1), (Logistic(), 1e3)])
 def test_weights_grow_from_zero_and_are_never_much_longer_than_the_optimum(loss, C):
     problem = separable(loss, C)
-    found, steps = run(continued(problem), problem)
+    line = LineSample(problem, np.random.default_rng(0))
+    found, steps = run(ContinuedTron(cg_tol=0.3, step_length=line), problem)
     optimum, _ = run(Tron(), problem, tol=1e-9, max_iter=1000)
     longest = max(np.linalg.norm(step.coef) for step in steps)
     assert found.status is Status.CONVERGED

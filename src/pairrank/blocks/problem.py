@@ -66,8 +66,8 @@ class BlockProblem:
         """Return the problem with other fields."""
         return replace(self, **changes)
 
-    def bound(self) -> BlockSums:
-        """Return what evaluates the problem."""
+    def sums(self) -> BlockSums:
+        """Return the sums of the problem: value and gradient at any weights."""
         return BlockSums(self)
 
     @property

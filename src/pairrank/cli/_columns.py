@@ -11,20 +11,17 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
-from pairrank.exceptions import FileFormatError, PairrankWarning
+from pairrank.exceptions import FileFormatError, PairrankError, PairrankWarning
 from pairrank.io.dispatch import format_of
-from pairrank.io.rows import ROW_COLUMNS, listed, refuse_unnamed
+from pairrank.io.rows import ROW_COLUMNS, Rows, listed, refuse_unnamed
 from pairrank.preferences.roles import ROLES
-
-if TYPE_CHECKING:
-    from pairrank.io import Rows
 
 REMEMBERED = (*ROW_COLUMNS, "time", "event")
 """The roles whose columns a model file remembers."""
@@ -93,23 +90,24 @@ def explained(columns: Columns, remembered: Mapping[str, str]) -> Iterator[None]
     except FileFormatError as error:
         for role, column in {"label": "label", **remembered}.items():
             flag = flag_of(role)
-            if columns[role] is not None or f"no column {column!r}" not in str(error):
-                continue
-            if role not in remembered:
-                raise FileFormatError(f"{error}; name the column of labels with {flag}") from None
-            none = "" if role in _TARGETS else f", or none with {flag} ''"
-            raise FileFormatError(
-                f"{error}; the model file remembers {flag} {column}: name another column with "
-                f"{flag}{none}"
-            ) from None
+            if columns[role] is None and f"no column {column!r}" in str(error):
+                why = f"the model file remembers {flag} {column}: name another column with {flag}"
+                if role not in remembered:
+                    why = f"name the column of labels with {flag}"
+                none = "" if role in _TARGETS else f", or none with {flag} ''"
+                raise FileFormatError(f"{error}; {why}{none}") from None
         raise
 
 
-def how_to_name_queries(source: str, columns: Columns) -> str:
-    """Return what gives the rows of a file queries, for messages."""
-    if has_names(source, columns):
-        return "name their column with --qid, or the file of their sizes with --query-sizes"
-    return "write qid:NUMBER after each label, or name the file of their sizes with --query-sizes"
+def require_queries(rows: Rows, wish: str, source: str, columns: Columns) -> None:
+    """Refuse rows without queries, and say how to give them; a wish is such as "--run needs"."""
+    if rows.qid is None:
+        how = "name their column with --qid"
+        if not has_names(source, columns):
+            how = "write qid:NUMBER after each label"
+        raise PairrankError(
+            f"{wish} queries: {how}, or name the file of their sizes with --query-sizes"
+        )
 
 
 def arguments_of(

@@ -11,11 +11,8 @@ from pairrank.cli._commands import ModelCommand, spread
 from pairrank.cli._errors import GuardedGroup
 from pairrank.cli.compare import compare
 from pairrank.cli.demo import demo
-from pairrank.cli.evaluate import evaluate
-from pairrank.cli.export import export
-from pairrank.cli.files import convert, info
-from pairrank.cli.page import report
-from pairrank.cli.predict import predict
+from pairrank.cli.evaluate import evaluate, predict, report
+from pairrank.cli.files import convert, export, info
 from pairrank.cli.ratings import ratings
 from pairrank.cli.train import train
 

@@ -1,26 +1,78 @@
-"""pairrank evaluate: measure how well a model ranks rows, and compare two models."""
+"""pairrank predict, evaluate and report: scores of rows by a model, and how well it ranks them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import how_to_name_queries, weights_by_role
-from pairrank.cli._errors import UsageError, named
-from pairrank.cli._judges import judge_of, judged
+from pairrank.cli._columns import require_queries, weights_by_role
+from pairrank.cli._errors import UsageError, named, print_message
+from pairrank.cli._judges import Ranker, judge_of, judged, rows_of
 from pairrank.cli._models import learns_differences, wrong_usage
 from pairrank.cli._output import print_facts, print_json, print_table
-from pairrank.cli._rows import check_output, count_preferences, files_in
-from pairrank.exceptions import PairrankError
-from pairrank.io import Rows
+from pairrank.cli._rows import check_output, count_preferences, files_in, is_streamed, load_rows
+from pairrank.io import Rows, to_run, write_run
+from pairrank.io._streams import atomic_write
 from pairrank.io.dispatch import format_of
 from pairrank.io.tables import write_columns
 from pairrank.metrics._names import METRICS, check_metrics, metric_named
 from pairrank.metrics.tables import check_resampling, columns_of, compare_values
 from pairrank.preferences.roles import ROLES
+
+
+def predict(
+    model: options.ModelFile,
+    data: options.Data,
+    *,
+    output: Annotated[str, options.output("One score per line; - is stdout.", "SCORES")] = "-",
+    run: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "Write a TREC run of this name: query Q0 document rank score TAG, best first, equal "
+            "scores in falling order of the document.",
+            metavar="TAG",
+        ),
+    ] = None,
+    label: options.Unlabelled = None,
+    columns: options.Columns,
+    stream: options.Stream = False,
+    memory_limit: options.MemoryLimit = None,
+) -> None:
+    """Write the score of every row of DATA, in order; higher is better.
+
+    A run names documents by the comments of svmlight text, # docid = X, or by --docid.
+    """  # fmt: skip
+    if run is not None and len(run.split()) != 1:
+        raise UsageError("--run takes a name without blanks.")
+    check_output(output, model, data, columns["query_sizes"])
+    ranker = Ranker(model)
+    given = {**columns, "label": label or ""}
+    refused = {"--run": run, "--docid": columns["docid"]}
+    if is_streamed(data, given, stream, memory_limit, refused):
+        write_scores(output, ranker.streamed(data, given, memory_limit, roles=())[1])
+        return
+    roles = () if run is None else ("qid", "docid")
+    rows = load_rows(data, given, ranker.wanted, roles=roles, docids=run is not None)
+    if run is None:
+        write_scores(output, ranker.scores(rows))
+        return
+    with named(data):
+        require_queries(rows, "--run needs", data, columns)
+        write_run(output, to_run(rows.qid, rows.docid, ranker.scores(rows)), tag=run)
+
+
+def write_scores(output: str, scores: Any) -> None:
+    """Write one score per line."""
+    with atomic_write(output) as file:
+        for start in range(0, len(scores), 65536):
+            block = scores[start : start + 65536].tolist()
+            file.write("".join(f"{score!r}\n" for score in block).encode())
+
 
 SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
 """The default metrics; errors only for models that learn differences."""
@@ -70,9 +122,9 @@ def evaluate(
     n_pairs, order = count_preferences(rows, graph, pairs or data)
     names = asked or usual_metrics(rows, own)
     with named(data):
-        if rows.qid is None and (per_query is not None or against is not None):
-            flag = "--against" if per_query is None else "--per-query"
-            raise PairrankError(f"{flag} needs queries: {how_to_name_queries(data, columns)}")
+        for flag, given in {"--per-query": per_query, "--against": against}.items():
+            if given is not None:
+                require_queries(rows, f"{flag} needs", data, columns)
         check_metrics(names, rows.y)
 
     def value(name: str, scores: Any, **more: Any) -> Any:
@@ -169,3 +221,60 @@ def print_comparison(
     shown = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
     columns = ["", "mean", "against", "difference", "95 % interval", "p"]
     print_table(f"{title}, means over {shown} queries", columns, rows)
+
+
+def report(
+    model: options.ModelFile,
+    data: options.Data,
+    *,
+    output: Annotated[str, options.output("The HTML page; - is stdout.", "FILE")] = "report.html",
+    against: options.Against = None,
+    graph: options.GraphOption = None,
+    pairs: options.PairsOption = None,
+    metric: options.Metrics = None,
+    title: Annotated[
+        str | None, options.option("Output", "The heading of the page.", metavar="TEXT")
+    ] = None,
+    seed: Annotated[
+        int, options.option("Validation", "Of the samples and the comparison.", min=0)
+    ] = 0,
+    columns: options.Columns,
+) -> None:
+    """Write a page on how a model ranks the rows of DATA, by their labels or by --pairs.
+
+    It shows metrics by query, the worst and best queries row by row, weights, the scores of each
+    label, and the calibration of RankNCG's probabilities. It needs jinja2 and matplotlib.
+    """
+    from pairrank.report.page import page_template
+    from pairrank.report.page import report as report_on
+
+    asked = list(metric or ())
+    check_asked(asked, pairs, graph, columns)
+    check_output(output, model, data, pairs, against)
+    if against is not None and model == against:
+        raise UsageError("--against names the same model: name another one.")
+    page_template()
+    paths = [path for path in (model, against) if path is not None]
+    rankers = [Ranker(path) for path in paths]
+    loaded = rows_of(rankers, data, columns, pairs)
+    rows, own = loaded[0], rankers[0].estimator
+    graph = getattr(own, "graph", "full") if graph is None else graph
+    _, order = count_preferences(rows, graph, pairs or data)
+    others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
+    names = _names(model, against)
+    of_rows = "standard input" if data == "-" else Path(data).name
+    with named(data):
+        page = report_on(
+            own, rows.X, rows.y, **rows.layout, **others, metrics=asked or None,
+            graph=order, names=names, random_state=seed,
+            title=title or f"Report on {names[0]}, rows of {of_rows}",
+        )  # fmt: skip
+    page.save(output)
+    if output != "-":
+        print_message(f"{output} is written: {len(page.html) / 1e3:,.0f} kB.", kind="report")
+
+
+def _names(model: str, against: str | None) -> tuple[str, str]:
+    """Return what the page calls the models: the names of their files, or their paths if equal."""
+    names = Path(model).name, Path(against or "").name
+    return (model, against) if against and names[0] == names[1] else names

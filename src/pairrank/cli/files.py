@@ -1,24 +1,32 @@
-"""pairrank info and pairrank convert: describe a file, and write its rows in another format."""
+"""pairrank info, convert and export: describe a file, and write it in another format."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from scipy import sparse
 
+from pairrank._validation import names_matched
 from pairrank.cli import _options as options
-from pairrank.cli._columns import arguments_of, explained, how_to_name_queries
-from pairrank.cli._errors import UsageError, named
+from pairrank.cli._columns import arguments_of, explained, require_queries
+from pairrank.cli._errors import UsageError, named, print_message
+from pairrank.cli._judges import Ranker
 from pairrank.cli._output import Progress, print_facts, print_json, print_table
-from pairrank.cli._rows import Wanted, check_output, count_preferences, facts_of, load_rows
-from pairrank.exceptions import PairrankError
+from pairrank.cli._rows import (
+    Wanted,
+    check_output,
+    count_preferences,
+    facts_of,
+    load_rows,
+    names_in,
+)
+from pairrank.export import formats
 from pairrank.io._streams import name_of, uncompressed
 from pairrank.io.dispatch import FORMATS, format_of
-
-if TYPE_CHECKING:
-    from pairrank.io.model_file import ModelRecord
+from pairrank.io.model_file import ModelRecord, is_model_file, read_model
+from pairrank.io.rows import numbered_names
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -39,7 +47,6 @@ def info(
     from pairrank.estimators import RANKERS
     from pairrank.estimators._weights import largest_weights
     from pairrank.estimators.model_files import saved_of
-    from pairrank.io.model_file import is_model_file, read_model
 
     head: list[str] = []
     weights: list[Any] | None = None
@@ -116,8 +123,7 @@ def convert(
     if to == QRELS or (to == "auto" and is_qrels):
         rows = load_rows(source, columns, Wanted(features=()), docids=True)
         with named(source):
-            if rows.qid is None:
-                raise PairrankError(f"qrels need queries: {how_to_name_queries(source, columns)}")
+            require_queries(rows, "qrels need", source, columns)
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
         return
     format_of(target, to)
@@ -126,3 +132,70 @@ def convert(
         raise UsageError("--time and --event name columns in train: leave them out.")
     with Progress(f"reading {name_of(source)}", quiet=False) as line, explained(columns, {}):
         converted(source, target, to=to, callback=line.read if line.is_shown else None, **given)
+
+
+def export(
+    model: options.ModelFile,
+    *,
+    output: Annotated[str, options.output("The exported model; - is stdout.", "FILE")] = "-",
+    format: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "The exported model's format; if left out, by FILE's suffix: .onnx, .csv, .sql.",
+            **options.choice(*formats.FORMATS),
+        ),
+    ] = None,
+    feature_names: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "One name per feature, separated by commas, or a file of one name per line; if left "
+            "out, the model's names, or f1, f2, ..., as svmlight text numbers features (from f0 if "
+            "that of the training counts from 0).",
+            metavar="NAMES|@FILE",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "elasticsearch, opensearch, solr: the model's name; pairrank if left out.",
+            metavar="NAME",
+        ),
+    ] = None,
+    check: Annotated[
+        str | None,
+        options.option(
+            "Data",
+            "Rows: compare their order, as the format's readers compute it, with the model's.",
+            metavar="DATA",
+        ),
+    ] = None,
+    label: options.Unlabelled = None,
+    qid: Annotated[str | None, options.column("CSV, Parquet: the column of queries.")] = None,
+) -> None:
+    """Write a linear model for a search engine, a database or a program.
+
+    Search engines and ONNX compute in float32, so rows with nearly equal scores may change places.
+    --check names the queries in which they do.
+    """
+    from pairrank.export import export as write
+
+    names = None if feature_names is None else names_in(feature_names, "--feature-names")
+    check_output(output, model, check)
+    ranker = Ranker(model)
+    given = None
+    if check is not None:
+        others = {column.name: column.default for column in options.COLUMNS}
+        named = {**others, "label": label or "", "qid": qid}
+        rows = load_rows(check, named, ranker.wanted, roles=("qid",))
+        given = rows.X, rows.qid
+    has_names = formats.FORMATS[formats.format_named(format, output)].has_names
+    if names is None and has_names and ranker.wanted.features is None and ranker.wanted.zero_based:
+        names = numbered_names(int(ranker.estimator.n_features_in_), zero_based=True)
+    asked: dict[str, Any] = {"feature_names": names, "name": name, "check": given}
+    with names_matched():
+        result = write(ranker.estimator, output, format, **asked)
+    if result is not None and not result.n_changed:
+        print_message(f"{result}.", kind="check")

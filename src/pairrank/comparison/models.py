@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -70,9 +69,6 @@ class BoostedRanker(BaseEstimator):
         return np.asarray(self.model_.predict(X), dtype=np.float64)
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
 def _powers(first: int, last: int) -> tuple[float, ...]:
     step = 1 if first < last else -1
     return tuple(10.0**power for power in range(first, last + step, step))
@@ -95,8 +91,8 @@ class Known(NamedTuple):
     """
 
     place: str
-    grid: Mapping[str, tuple[Any, ...]] = _NOTHING
-    params: Mapping[str, Any] = _NOTHING
+    grid: Mapping[str, tuple[Any, ...]] = {}
+    params: Mapping[str, Any] = {}
 
 
 _BOOSTED = "pairrank.comparison.models:BoostedRanker"

@@ -95,10 +95,8 @@ class ComparisonResults:
 
     def order(self) -> list[int]:
         """Return the places of the models, best first; those that cannot be best come last."""
-        key = self._values(self.metrics[0])
-        return sorted(
-            range(len(self.models)), key=lambda at: (np.isnan(key[at]), -np.nan_to_num(key[at]))
-        )
+        places: list[int] = np.argsort(-self._values(self.metrics[0]), kind="stable").tolist()
+        return places
 
     def _values(self, metric: str) -> FloatArray:
         """Return a metric of each model, larger is better; NaN if the model cannot be the best."""

@@ -37,7 +37,7 @@ from pairrank.objective import (
 from pairrank.preferences import Differences, Levels, PairIndex
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
-from pairrank.solvers.sgd import SGD, Walk
+from pairrank.solvers.sgd import Stochastic, Walk
 from pairrank.solvers.tron import ContinuedTron, Tron
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | B
     return None
 
 
-def _by_drawn_pairs(problem: Problem, method: Method) -> SGD:
+def _by_drawn_pairs(problem: Problem, method: Method) -> Stochastic:
     """Return the solver that takes steps on pairs drawn in proportion to their weights.
 
     An iteration draws as many pairs as there are rows, or comparisons.
@@ -267,7 +267,7 @@ def _by_drawn_pairs(problem: Problem, method: Method) -> SGD:
 
         return walk
 
-    return SGD(walk_from)
+    return Stochastic(walk_from)
 
 
 def _start_of_planes(

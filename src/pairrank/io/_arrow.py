@@ -14,27 +14,19 @@ from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io.rows import is_word, names_of, refuse_merged_labels
 
 PARQUET_MAGIC = b"PAR1"
-REMEDY = "impute a value, drop the row, or drop the column"
+_REMEDY = "impute a value, drop the row, or drop the column"
 
 
 class Table:
     """A table whose columns are read by role; errors name the row.
 
-    `columns` is a pyarrow.Table. `place` describes a row: "data.csv, line 3". `explain` raises the
-    error for the first cell that is not a finite number, if there is one.
+    `columns` is a pyarrow.Table. `place` describes a row: "data.csv, line 3".
     """
 
-    def __init__(
-        self,
-        name: str,
-        columns: Any,
-        place: Callable[[int], str],
-        explain: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, name: str, columns: Any, place: Callable[[int], str]) -> None:
         self.name = name
         self.columns = columns
         self.place = place
-        self._explain = explain
 
     def refuse(self, bad: Array, what: Callable[[int], str]) -> None:
         """Raise a FileFormatError that names the first bad row, if there is one."""
@@ -52,10 +44,7 @@ class Table:
             )
         self._refuse_empty(column, cells.is_null())
         values: Array = cells.cast("float64", safe=False).to_numpy()
-        if not np.isfinite(values).all():
-            self._explain()
-            what = f"column {column!r} is not finite; {REMEDY}"
-            self.refuse(~np.isfinite(values), lambda _: what)
+        self.refuse(~np.isfinite(values), lambda row: fault_of(column, str(values[row])))
         return values
 
     def labels(self, column: str) -> Array:
@@ -123,10 +112,16 @@ class Table:
         return pc.utf8_trim_whitespace(self.texts(column))
 
     def _refuse_empty(self, column: str, empty: Any) -> None:
-        self.refuse(empty.to_numpy(), lambda _: f"column {column!r} is empty; {REMEDY}")
+        self.refuse(empty.to_numpy(), lambda _: fault_of(column, ""))
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
+
+
+def fault_of(column: str, cell: str) -> str:
+    """Return what is wrong with a cell that is empty, or no finite number."""
+    what = f": {cell!r} is not a finite number" if cell.strip() else " is empty"
+    return f"column {column!r}{what}; {_REMEDY}"
 
 
 def is_numeric(kind: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import REMEDY, Table
+from pairrank.io._arrow import Table, fault_of
 from pairrank.io._streams import AnyPath, ReadingCallback, open_source, position_in
 from pairrank.io.rows import is_finite, is_word, number
 
@@ -23,7 +23,7 @@ _ROWS_SEEN = 100
 class CsvText:
     """UTF-8 text with cells in double quotes where needed; blank lines are ignored.
 
-    pyarrow does not report lines: if it refuses the text, or a value is not finite, the text is
+    pyarrow does not report lines: if it refuses the text, or a value cannot be used, the text is
     read again row by row to find the line.
 
     `source` is the text, or a path that is opened for each reading. `header` has the trimmed cells
@@ -54,7 +54,7 @@ class CsvText:
         parts = [part.columns for part in self.parts(numbers, texts)]
         if not parts:
             parts = [pa.table({column: pa.array([]) for column in (*numbers, *texts)})]
-        return self._table(pa.concat_tables(parts), 0, numbers)
+        return self._table(pa.concat_tables(parts), 0)
 
     def parts(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Table]:
         """Yield the rows in parts, with numbers as float64 and texts as strings."""
@@ -81,7 +81,7 @@ class CsvText:
                     ),
                 )
                 for batch in batches:
-                    yield self._table(pa.Table.from_batches([batch]), n_rows, numbers)
+                    yield self._table(pa.Table.from_batches([batch]), n_rows)
                     n_rows += batch.num_rows
             if watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
                 self._explain(numbers, 0)
@@ -98,14 +98,14 @@ class CsvText:
                     surplus[column] += is_word(cell) - (number(cell) is not None)
         return [column for column in columns if surplus[column] > 0]
 
-    def _table(self, columns: Any, n_before: int, numbers: Sequence[str]) -> Table:
+    def _table(self, columns: Any, n_before: int) -> Table:
         """Return rows of which `n_before` others come first."""
 
         def place(row: int) -> str:
             line, _ = next(itertools.islice(self._rows(), n_before + row, None))
             return f"{self.name}, line {line}"
 
-        return Table(self.name, columns, place, lambda: self._explain(numbers, n_before))
+        return Table(self.name, columns, place)
 
     def _opened(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         if isinstance(self._source, bytes):
@@ -147,10 +147,8 @@ class CsvText:
                     "line"
                 )
             for column, at in places.items():
-                cell = cells[at]
-                if not is_finite(cell):
-                    what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
-                    raise FileFormatError(f"{where}: column {column!r}: {what}; {REMEDY}")
+                if not is_finite(cells[at]):
+                    raise FileFormatError(f"{where}: {fault_of(column, cells[at])}")
 
 
 class _Watched(io.RawIOBase):

@@ -57,17 +57,10 @@ def read_text(
     if n_features is not None:
         check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
     text = SvmlightText(source, name_of(source), check_dtype(dtype), callback, comments=docids)
-    blocks = list(text.blocks())
-    shape = text.shape(zero_based, n_features)
-    starts = np.cumsum([0, *(len(block.values) for block in blocks)])
-    row_ends = [block.row_ends + start for block, start in zip(blocks, starts, strict=False)]
-    comments = [comment for block in blocks for comment in block.comments]
-    columns = {
-        name: _joined([getattr(block, name) for block in blocks])
-        for name in ("labels", "indices", "values", "codes")
-    }
-    del blocks
-    rows = shape.rows(Block(row_ends=np.concatenate(row_ends), comments=comments, **columns))
+    parts = [list(each) for each in zip(*text.blocks(), strict=True)]
+    comments = list(itertools.chain(*parts.pop()))
+    arrays = [np.concatenate(parts.pop(0)) for _ in range(len(parts))]
+    rows = text.shape(zero_based, n_features).rows(Block._make([*arrays, comments]))
     if not docids:
         return rows
     docid = documents_of(text.name, comments)
@@ -79,10 +72,10 @@ def read_text(
 
 
 class Block(NamedTuple):
-    """Rows of a block of text: entries end at `row_ends`, indices are as in the text."""
+    """Rows of a block of text; `lengths` are their numbers of entries, indices as in the text."""
 
     labels: Array
-    row_ends: Array
+    lengths: Array
     indices: Array
     values: Array
     codes: Array
@@ -111,7 +104,7 @@ class Shape(NamedTuple):
         else:
             integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
             indptr = np.zeros(n_rows + 1, dtype=integer)
-            indptr[1:] = block.row_ends
+            np.cumsum(block.lengths, out=indptr[1:])
             X = sp.csr_array((values, indices.astype(integer, copy=False), indptr), shape=shape)
             X = X if self.is_sparse else X.toarray()
         qid = None if self.queries is None else self.queries[block.codes]
@@ -202,9 +195,10 @@ class SvmlightText:
             self._code_of.setdefault(text[start:end], len(self._code_of))
             for _, start, end in tokens.runs.tolist()
         ]
-        lengths = np.diff(tokens.runs[:, 0], append=lines.size) if codes else 0
-        query_codes = np.repeat(np.array(codes, dtype=np.int32), lengths)
-        return Block(labels, row_ends, indices, values, query_codes, comments)
+        run_lengths = np.diff(tokens.runs[:, 0], append=lines.size) if codes else 0
+        query_codes = np.repeat(np.array(codes, dtype=np.int32), run_lengths)
+        lengths = np.diff(row_ends, prepend=0)
+        return Block(labels, lengths, indices, values, query_codes, comments)
 
     @property
     def extent(self) -> tuple[int, int, int]:
@@ -288,17 +282,6 @@ class _Tokens:
             tokens = (self.token(at).decode("latin-1") for at in range(len(self.indices)))
             found = (number(text) if text.isascii() else None for text in tokens)
             return np.array([np.nan if value is None else value for value in found])
-
-
-def _joined(parts: list[Any]) -> Array:
-    """Return the parts in one array; each is dropped once it is copied."""
-    at = sum(map(len, parts))
-    whole = np.empty(at, dtype=parts[0].dtype)
-    while parts:
-        part = parts.pop()
-        whole[at - len(part) : at] = part
-        at -= len(part)
-    return whole
 
 
 def _fault_of(line: bytes, *, has_qid: bool) -> str:

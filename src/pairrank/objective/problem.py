@@ -57,8 +57,8 @@ class Problem:
         """The number of coefficients."""
         return self.design.n_features
 
-    def bound(self) -> RowSums:
-        """Return what evaluates the problem."""
+    def sums(self) -> RowSums:
+        """Return the sums of the problem: value and gradient at any weights."""
         return RowSums(self)
 
     @functools.cached_property
@@ -222,7 +222,7 @@ class PairObjective:
         inverse: LinearMap | None = None,
     ) -> None:
         self._model, self._inverse = model, inverse
-        self._sums = problem.bound()
+        self._sums = problem.sums()
         self.n_features, self.precision = self._sums.n_features, self._sums.precision
         self.penalty = problem.penalty
         self._zero: Point | None = None

@@ -132,7 +132,7 @@ class PiecewiseSum:
             states: list[UnitSum | SortedState] = [*units]
             if rest is not None:
                 state = rest.at(scores)
-                value += state.gradient(gradient)
+                value += state.add_gradient(gradient)
                 states.append(state)
         curvature: Callable[[], Curvature] = no_curvature
         if self.smooth:

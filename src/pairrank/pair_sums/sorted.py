@@ -177,7 +177,7 @@ class SortedState:
         self.hinges, margin = owner.hinges, owner.hinges[0].margin
         self._parts = threads.run(lambda part: owner.kind(part, scores, margin), owner.parts)
 
-    def gradient(self, gradient: FloatArray) -> float:
+    def add_gradient(self, gradient: FloatArray) -> float:
         """Add the rows' gradients to those in the user's order, (n_rows,); return the value."""
 
         def add(state: PartState) -> float:

@@ -141,18 +141,11 @@ def preferences_of(y: Any, n_rows: int, layout: dict[str, Any], graph: Any) -> P
 def calibrate(
     subject: Subject, scores: FloatArray, pairs: Pairs, is_sample: bool, n_bins: int = N_BINS
 ) -> PairCalibration:
-    """Return the calibration of pairs; equal scores count half."""
+    """Return the calibration of pairs by bins of equal width; equal scores count half."""
     margins = scores[pairs.i] - scores[pairs.j]
     won = np.where(margins == 0, 0.5, margins > 0)
     weight = np.ones(margins.size) if pairs.weight is None else pairs.weight
     probability = subject.ranker.preference_proba(np.abs(margins))
-    return binned(won, probability, weight, n_bins, is_sample)
-
-
-def binned(
-    won: FloatArray, probability: FloatArray, weight: FloatArray, n_bins: int, is_sample: bool
-) -> PairCalibration:
-    """Return the calibration of probabilities from 0.5 to 1 by bins of equal width."""
     edges = np.linspace(0.5, 1.0, n_bins + 1)
     at = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
     weights = np.bincount(at, weight, n_bins)

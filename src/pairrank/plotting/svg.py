@@ -23,22 +23,18 @@ COLOURS = {
 _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,
+    "font.family": "DejaVu Sans",
     "font.size": 10.5,
+    "figure.frameon": False,
+    "axes.facecolor": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
     **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 0),
     **dict.fromkeys(("axes.edgecolor", "axes.labelcolor"), COLOURS["muted"]),
-    **dict.fromkeys(("text.color", "xtick.color", "ytick.color"), COLOURS["text"]),
 }
-_ELEMENTS = re.compile(r"<defs>\s*<(?:style|clipPath).*?</defs>|</?g\b[^>]*>", re.DOTALL)
-"""Elements that are left out: styles are the page's, clips would need ids, groups do nothing."""
-
-_ATTRIBUTES = re.compile(
-    r'xlink:(?=href)| clip-path="[^"]*"| transform="rotate\(-0 [^"]*"|font-\w+:[^;"]*;? ?'
-    r"|;? ?fill: #1c2127|; stroke-line(?:join|cap): \w+|L (?=[-\d])|(?<=\d)\.0\d*\b|(?<=\.\d)\d+"
-)
-"""Parts of tags that are left out: what the page's style says, and further decimals."""
+_NEEDLESS = re.compile(r"</?g\b[^>]*>|(?<=\.\d)\d+(?=[^<>]*>)")
+"""What is left out: groups, whose ids other pictures have too, and further decimals in tags."""
 
 
 class Picture(NamedTuple):
@@ -65,22 +61,16 @@ def picture(name: str, title: str, height: float, draw: Callable[[Any], Any]) ->
         axes = figure.subplots()
         draw(axes)
         axes.locator_params(axis="x", nbins=6)
-        figure.patch.set_visible(False)
-        axes.patch.set_visible(False)
+        for artist in axes.findobj():
+            artist.set_clip_on(False)
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(file, format="svg", metadata=metadata)
-    drawn = _ELEMENTS.sub("", file.getvalue().partition("<svg")[2].partition(">")[2])
-    drawn = re.sub("<[^>]*>", lambda tag: _styled(tag[0]), " ".join(drawn.split()))
-    head = f'<svg role="img" aria-labelledby="{name}" viewBox="0 0 {WIDTH:g} {height:g}">'
-    return Picture(title, f'{head}<title id="{name}">{html.escape(title)}</title>{drawn}')
-
-
-def _styled(tag: str) -> str:
-    """Return a tag of matplotlib's in the page's style."""
-    kept = _ATTRIBUTES.sub("", tag)
+    drawn = _NEEDLESS.sub("", file.getvalue().partition("<svg")[2].partition(">")[2])
     for variable, colour in COLOURS.items():
-        kept = kept.replace(colour, f"var(--{variable})")
-    return kept
+        drawn = drawn.replace(f": {colour}", f": var(--{variable})")
+    head = f'<svg role="img" aria-labelledby="{name}" viewBox="0 0 {WIDTH:g} {height:g}">'
+    titled = f'{head}<title id="{name}">{html.escape(title)}</title>'
+    return Picture(title, titled + " ".join(drawn.split()))
 
 
 def short(name: str) -> str:

@@ -11,7 +11,6 @@ from pairrank._protocols import FloatArray
 from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.plotting.subject import Subject
-from pairrank.plotting.svg import Picture
 from pairrank.preferences import Pairs, Preferences
 from pairrank.report import pictures
 from pairrank.report.measures import (
@@ -24,9 +23,6 @@ from pairrank.report.measures import (
     worst_and_best,
 )
 from pairrank.report.ranked_rows import Queries, queries_of, shown_queries
-
-MOST_QUERIES = 5
-"""The queries shown of the worst, of the best, and of those that differ most."""
 
 _LONGEST_VALUE = 80
 
@@ -63,7 +59,7 @@ def content_of(material: Material) -> dict[str, Any]:
             subject, y, preferences, scores, queries, places.tolist(), main.by_query
         )
         for places in worst_and_best(
-            values, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
+            values, queries.sizes, greater_is_better=main.greater_is_better
         )
     )  # fmt: skip
     drawn, is_sample = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(material.seed))
@@ -73,11 +69,10 @@ def content_of(material: Material) -> dict[str, Any]:
     weights = largest_weights(*material.subjects) if subject.is_linear else []
     levels, margins = None, None
     if isinstance(y, Pairs):
-        title = "Histogram of the winner's score less the loser's, over the comparisons"
-        margins = pictures.histogram_of_margins(scores[0][drawn.i] - scores[0][drawn.j], title)
+        margins = pictures.histogram_of_margins(scores[0][drawn.i] - scores[0][drawn.j])
     else:
         levels = score_levels(y, scores[0], None if qid is None else queries.query_of)
-    both, n_points = _both(main, rival, material)
+    both, n_points = pictures.scatter_of_queries(main, rival, material.names, material.seed)
     return {
         "names": material.names,
         "facts": _facts(subject, y, preferences, queries),
@@ -85,7 +80,7 @@ def content_of(material: Material) -> dict[str, Any]:
         "lines": lines,
         "main": main,
         "has_other": rival is not None,
-        "by_query": _by_query(main, rival, material.names),
+        "by_query": pictures.histogram_of_queries(main, rival, material.names),
         "both": both,
         "n_points": n_points,
         "changed": _changed(main, rival, queries),
@@ -155,39 +150,13 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
     )
 
 
-def _by_query(main: Measure, rival: Measure | None, names: Sequence[str]) -> Picture | None:
-    if main.counted.size < 2:
-        return None
-    title = f"Histogram of {main.name} by query of {names[0]}, with a line at its mean"
-    if rival is not None:
-        title += f", and of {names[1]} as an outline"
-    other = rival.counted if rival is not None and rival.counted.size else None
-    return pictures.histogram_of_queries(main.counted, main.name, title, other)
-
-
-def _both(main: Measure, rival: Measure | None, material: Material) -> tuple[Picture | None, int]:
-    """Return the scatter of both models over the queries, and its number of points."""
-    if rival is None:
-        return None, 0
-    counted = np.flatnonzero(~(np.isnan(main.by_query) | np.isnan(rival.by_query)))
-    if counted.size < 2:
-        return None, 0
-    if counted.size > pictures.MOST_POINTS:
-        generator = np.random.default_rng(material.seed)
-        counted = np.sort(generator.choice(counted, pictures.MOST_POINTS, replace=False))
-    first, second = (f"{main.name} of {name}" for name in material.names)
-    title = f"Each query's {second} across, {first} upwards, with the diagonal"
-    x, y = rival.by_query[counted], main.by_query[counted]
-    return pictures.scatter(x, y, second, first, title), counted.size
-
-
 def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[dict[str, Any]]:
     """Return the queries whose values differ most between the models, both ways."""
     if rival is None or main.by_query.size < 2:
         return []
     gain = main.by_query - rival.by_query
     lowest, highest = worst_and_best(
-        np.where(gain == 0, np.nan, gain), queries.sizes, greater_is_better=True, most=MOST_QUERIES
+        np.where(gain == 0, np.nan, gain), queries.sizes, greater_is_better=True
     )
     return [
         {

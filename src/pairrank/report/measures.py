@@ -52,11 +52,15 @@ class Measure(NamedTuple):
     def spread(self) -> dict[str, float]:
         """The mean, standard deviation and quantiles over the queries that count."""
         values = self.counted
-        if not values.size:
-            return dict.fromkeys(("mean", "sd", "low", "median", "high"), float("nan"))
-        low, median, high = np.quantile(values, [0.1, 0.5, 0.9])
-        sd = values.std(ddof=1) if values.size > 1 else np.nan
-        return {"mean": values.mean(), "sd": sd, "low": low, "median": median, "high": high}
+        return {**spread_of(values), "sd": values.std(ddof=1) if values.size > 1 else np.nan}
+
+
+def spread_of(values: FloatArray) -> dict[str, float]:
+    """Return the mean, the 10 % and 90 % quantiles and the median of values; NaN without any."""
+    names = ("mean", "low", "median", "high")
+    if not values.size:
+        return dict.fromkeys(names, np.nan)
+    return dict(zip(names, [values.mean(), *np.quantile(values, [0.1, 0.5, 0.9])], strict=True))
 
 
 def chosen_metrics(
@@ -90,8 +94,12 @@ def measure(
     return Measure(name, value, values, metric.greater_is_better)
 
 
+MOST_QUERIES = 5
+"""The queries shown of the worst, of the best, and of those that differ most."""
+
+
 def worst_and_best(
-    values: FloatArray, sizes: Array, *, greater_is_better: bool, most: int
+    values: FloatArray, sizes: Array, *, greater_is_better: bool
 ) -> tuple[Array, Array]:
     """Return the places of the worst queries, worst first, and of the best ones, best first.
 
@@ -99,10 +107,10 @@ def worst_and_best(
     """
     counted = np.flatnonzero(~np.isnan(values))
     key = values[counted] if greater_is_better else -values[counted]
-    n_worst = min(most, (counted.size + 1) // 2)
+    n_worst = min(MOST_QUERIES, (counted.size + 1) // 2)
     worst = counted[np.lexsort((-sizes[counted], key))[:n_worst]]
     best = counted[np.lexsort((-sizes[counted], -key))]
-    best = best[~np.isin(best, worst)][:most]
+    best = best[~np.isin(best, worst)][:MOST_QUERIES]
     return worst, best
 
 
@@ -113,28 +121,16 @@ N_BANDS = 8
 N_BINS = 32
 
 
-class Level(NamedTuple):
-    """The scores of the rows of a label; `shares` is the share of them in each of `N_BINS` bins."""
-
-    label: str
-    n_rows: int
-    mean: float
-    low: float
-    median: float
-    high: float
-    shares: FloatArray
-
-
 class Levels(NamedTuple):
-    """All levels, lowest label first; bins go from `low` to `high`.
+    """The scores of the rows of each label, lowest label first.
 
-    `n_left_out` is the number of levels that are not shown; `is_centred` says whether scores are
-    less the mean of their query.
+    Of each level there is `label`, `n_rows`, what `spread_of` returns, and `shares`, the share of
+    its rows in each of the `N_BINS` bins between `edges`. `n_left_out` is the number of levels that
+    are not shown; `is_centred` says whether scores are less the mean of their query.
     """
 
-    levels: list[Level]
-    low: float
-    high: float
+    levels: list[dict[str, Any]]
+    edges: FloatArray
     n_left_out: int
     is_centred: bool
 
@@ -143,51 +139,44 @@ def score_levels(y: Array, scores: FloatArray, query_of: Array | None) -> Levels
     """Return the distribution of the scores of each label; O(n_rows log n_rows).
 
     With queries the scores are less the mean of their query, because only rows of one query are
-    compared. Numbers of many levels are merged into bands of about equal size.
+    compared. Numbers of many levels are merged into bands of about equal size. The outermost scores
+    are in the outermost bins.
     """
     if query_of is not None:
         sizes = np.bincount(query_of)
         scores = scores - (np.bincount(query_of, scores) / np.maximum(sizes, 1))[query_of]
-    names, codes, n_left_out = _bands(y)
-    low, high = _range(scores)
+    low, high = np.quantile(scores, [0.005, 0.995])
     edges = np.linspace(low, high, N_BINS + 1)
-    found = []
-    for code, name in enumerate(names):
-        own = scores[codes == code]
-        shares = np.histogram(np.clip(own, low, high), edges)[0] / own.size
-        tenth, median, ninth = map(float, np.quantile(own, [0.1, 0.5, 0.9]))
-        found.append(Level(name, own.size, float(own.mean()), tenth, median, ninth, shares))
-    return Levels(found, low, high, n_left_out, query_of is not None)
-
-
-def _bands(y: Array) -> tuple[list[str], Array, int]:
-    """Return the names of levels or bands, that of each row, and the number of levels left out."""
-    labels, codes = np.unique(y, return_inverse=True)
-    is_number = labels.dtype.kind in "fiu"
-    if labels.size <= MOST_LEVELS:
-        return [f"{label:g}" if is_number else str(label) for label in labels], codes, 0
-    if not is_number:
-        largest = np.sort(np.argsort(-np.bincount(codes), kind="stable")[:MOST_LEVELS])
-        place = np.full(labels.size, -1)
-        place[largest] = np.arange(MOST_LEVELS)
-        return [str(labels[at]) for at in largest], place[codes], labels.size - MOST_LEVELS
-    middle = np.cumsum(np.bincount(codes)) / codes.size
-    band = np.minimum((middle * N_BANDS).astype(int), N_BANDS - 1)
-    first = np.flatnonzero(np.diff(band, prepend=-1))
-    last = np.append(first[1:], labels.size) - 1
-    names = [
-        f"{labels[a]:.4g}" if a == b else f"{labels[a]:.4g} to {labels[b]:.4g}"
-        for a, b in zip(first.tolist(), last.tolist(), strict=True)
-    ]
-    return names, np.searchsorted(first, np.arange(labels.size), side="right")[codes] - 1, 0
-
-
-def _range(scores: FloatArray) -> tuple[float, float]:
-    """Return the range of all but the outermost scores, never empty."""
-    low, high = np.quantile(scores, [0.005, 0.995]).tolist()
     if low == high:
-        low, high = float(scores.min()), float(scores.max())
-    return (low, high) if low < high else (low - 0.5, high + 0.5)
+        edges = np.linspace(low - 0.5, high + 0.5, N_BINS + 1)
+    codes, shown, n_left_out = _bands(y)
+    found = []
+    for code in shown.tolist():
+        own, label = scores[codes == code], _name_of(y[codes == code])
+        shares = np.histogram(np.clip(own, edges[0], edges[-1]), edges)[0] / own.size
+        found.append({"label": label, "n_rows": own.size, "shares": shares, **spread_of(own)})
+    return Levels(found, edges, n_left_out, query_of is not None)
+
+
+def _bands(y: Array) -> tuple[Array, Array, int]:
+    """Return the band of each row, the bands that are shown, and the number of levels left out."""
+    labels, codes = np.unique(y, return_inverse=True)
+    if labels.size <= MOST_LEVELS:
+        return codes, np.arange(labels.size), 0
+    if labels.dtype.kind in "fiu":
+        ends = np.quantile(y, np.arange(1, N_BANDS) / N_BANDS, method="inverted_cdf")
+        bands = np.searchsorted(ends, y)
+        return bands, np.unique(bands), 0
+    largest = np.argsort(-np.bincount(codes), kind="stable")[:MOST_LEVELS]
+    return codes, np.sort(largest), labels.size - MOST_LEVELS
+
+
+def _name_of(labels: Array) -> str:
+    """Return the name of a band from the labels of its rows."""
+    if labels.dtype.kind not in "fiu":
+        return str(labels[0])
+    low, high = labels.min(), labels.max()
+    return f"{low:g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
 MOST_WEIGHTS = 25

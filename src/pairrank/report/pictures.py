@@ -11,7 +11,7 @@ from pairrank._protocols import FloatArray
 from pairrank.plotting.calibration import PairCalibration, PairCalibrationDisplay
 from pairrank.plotting.rankings import QueryMetricDisplay, WeightsDisplay
 from pairrank.plotting.svg import COLOURS, Picture, picture, short
-from pairrank.report.measures import N_BINS, Levels, Weight
+from pairrank.report.measures import Levels, Measure, Weight
 
 MOST_POINTS = 1_000
 HISTOGRAM_BINS = 24
@@ -19,44 +19,64 @@ _FIRST, _SECOND = COLOURS["first"], COLOURS["second"]
 
 
 def histogram_of_queries(
-    values: FloatArray, metric: str, title: str, other: FloatArray | None
-) -> Picture:
-    """Draw a metric's values over the queries; `other` values are drawn as an outline."""
-    ends = _interval_of(values if other is None else np.concatenate((values, other)))
-    bins = {"bins": HISTOGRAM_BINS, "range": ends}
+    main: Measure, rival: Measure | None, names: Sequence[str]
+) -> Picture | None:
+    """Draw a metric's values over the queries; those of another model are drawn as an outline."""
+    values = main.counted
+    if values.size < 2:
+        return None
+    title = f"Histogram of {main.name} by query of {names[0]}, with a line at its mean"
+    other = values[:0]
+    if rival is not None:
+        title += f", and of {names[1]} as an outline"
+        other = rival.counted
+    bins = _edges_of(np.concatenate((values, other)))
 
     def draw(ax: Any) -> None:
-        display = QueryMetricDisplay(values, metric)
-        display.plot(ax, histtype="stepfilled", color=_FIRST, **bins)
-        if other is not None:
-            ax.hist(other, histtype="step", color=_SECOND, linewidth=2, **bins)
+        display = QueryMetricDisplay(values, main.name)
+        display.plot(ax, histtype="stepfilled", color=_FIRST, bins=bins)
+        if other.size:
+            ax.hist(other, histtype="step", color=_SECOND, linewidth=2, bins=bins)
         ax.get_legend().remove()
         ax.yaxis.get_major_locator().set_params(integer=True)
 
     return picture("by-query-picture", title, 200, draw)
 
 
-def histogram_of_margins(margins: FloatArray, title: str) -> Picture:
+def histogram_of_margins(margins: FloatArray) -> Picture:
     """Draw how often each margin occurs."""
 
     def draw(ax: Any) -> None:
-        bins = {"bins": HISTOGRAM_BINS, "range": _interval_of(margins)}
-        ax.hist(margins, histtype="stepfilled", color=_FIRST, **bins)
+        ax.hist(margins, histtype="stepfilled", color=_FIRST, bins=_edges_of(margins))
         ax.set(xlabel="winner's score less loser's", ylabel="comparisons")
 
+    title = "Histogram of the winner's score less the loser's, over the comparisons"
     return picture("margins-picture", title, 200, draw)
 
 
-def scatter(x: FloatArray, y: FloatArray, xlabel: str, ylabel: str, title: str) -> Picture:
-    """Draw one point per query, and the diagonal."""
-    ends = _interval_of(np.concatenate((x, y)))
+def scatter_of_queries(
+    main: Measure, rival: Measure | None, names: Sequence[str], seed: int
+) -> tuple[Picture | None, int]:
+    """Draw one point per query, and the diagonal; return the number of points too."""
+    if rival is None:
+        return None, 0
+    counted = np.flatnonzero(~(np.isnan(main.by_query) | np.isnan(rival.by_query)))
+    if counted.size < 2:
+        return None, 0
+    if counted.size > MOST_POINTS:
+        generator = np.random.default_rng(seed)
+        counted = np.sort(generator.choice(counted, MOST_POINTS, replace=False))
+    upwards, across = (f"{main.name} of {name}" for name in names)
+    x, y = rival.by_query[counted], main.by_query[counted]
+    ends = _edges_of(np.concatenate((x, y)))[[0, -1]]
 
     def draw(ax: Any) -> None:
         ax.plot(ends, ends, color=COLOURS["muted"], linestyle="--", linewidth=1)
         ax.plot(x, y, "o", markersize=6, color=_FIRST, alpha=0.45, markeredgewidth=0)
-        ax.set(xlabel=xlabel, ylabel=ylabel)
+        ax.set(xlabel=across, ylabel=upwards)
 
-    return picture("both-picture", title, 400, draw)
+    title = f"Each query's {across} across, {upwards} upwards, with the diagonal"
+    return picture("both-picture", title, 400, draw), counted.size
 
 
 def calibration_curve(found: PairCalibration) -> Picture:
@@ -76,17 +96,16 @@ def calibration_curve(found: PairCalibration) -> Picture:
 
 def level_curves(found: Levels) -> Picture:
     """Draw the histogram of each level above the same axis, with a line at its median."""
-    most = max(float(level.shares.max()) for level in found.levels) or 1.0
-    edges = np.linspace(found.low, found.high, N_BINS + 1)
-    places = np.arange(len(found.levels))
-    medians = np.clip([level.median for level in found.levels], found.low, found.high)
+    most = max(float(level["shares"].max()) for level in found.levels)
+    edges, places = found.edges, np.arange(len(found.levels))
+    medians = np.clip([level["median"] for level in found.levels], edges[0], edges[-1])
 
     def draw(ax: Any) -> None:
         for place, level in zip(places, found.levels, strict=True):
-            heights = place + 0.88 * level.shares / most
+            heights = place + 0.88 * level["shares"] / most
             ax.stairs(heights, edges, baseline=place, fill=True, color=_FIRST)
         ax.vlines(medians, places, places + 0.88, color=_SECOND, linewidth=2)
-        ax.set_yticks(places + 0.3, [short(level.label) for level in found.levels])
+        ax.set_yticks(places + 0.3, [short(level["label"]) for level in found.levels])
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("score less the mean of its query" if found.is_centred else "score")
 
@@ -112,9 +131,11 @@ def weight_bars(weights: Sequence[Weight]) -> Picture:
     return picture("weights-picture", title, 46 + 20 * len(weights), draw)
 
 
-def _interval_of(values: FloatArray) -> tuple[float, float]:
-    """Return the range of an axis for values: 0 to 1 where it holds them all."""
+def _edges_of(values: FloatArray) -> FloatArray:
+    """Return the edges of bins for values, from 0 to 1 where these hold them all."""
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
-        return 0.0, 1.0
-    return (low, high) if low < high else (low - 0.5, high + 0.5)
+        low, high = 0.0, 1.0
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, HISTOGRAM_BINS + 1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.stats import rankdata
 
 from pairrank._protocols import Array, FloatArray
 from pairrank.plotting.subject import Subject, subject_of
@@ -56,8 +57,11 @@ def contributions(model: Any, X: Any) -> Any:
     return subject.X * weights
 
 
+MOST_SHARES = 4
+
+
 def largest_shares(
-    subject: Subject, rows: Array, mean: FloatArray, n_shown: int
+    subject: Subject, rows: Array, mean: FloatArray
 ) -> list[list[tuple[str, float]]]:
     """Return the largest contributions to some rows' scores, less those of `mean` features.
 
@@ -67,8 +71,7 @@ def largest_shares(
     part = subject.X[rows]
     values = (part.toarray() if sparse.issparse(part) else part) - mean
     shares = values * weights
-    n_shown = min(n_shown, weights.size)
-    order = np.argsort(-np.abs(shares), axis=1, kind="stable")[:, :n_shown]
+    order = np.argsort(-np.abs(shares), axis=1, kind="stable")[:, :MOST_SHARES]
     return [
         [(subject.names[at], float(row[at])) for at in places if row[at] != 0]
         for row, places in zip(shares, order.tolist(), strict=True)
@@ -80,8 +83,6 @@ MOST_ROWS = 8
 
 MOST_BELOW = 2
 """The rows shown of those that should rank highest, but are further down."""
-
-MOST_SHARES = 4
 
 
 class Queries(NamedTuple):
@@ -135,11 +136,11 @@ def shown_queries(
     for number, place in enumerate(places):
         rows = queries.order[queries.start[place] : queries.start[place + 1]]
         at = _shown(scores[0][rows], worth[rows])
-        position, *beside = (_positions(each[rows]) for each in scores)
+        position, *beside = (rankdata(-each[rows], method="ordinal") for each in scores)
         shown = rows[at]
         shares: list[list[tuple[str, float]]] = [[] for _ in at]
         if means is not None:
-            shares = largest_shares(subject, shown, means[number], MOST_SHARES)
+            shares = largest_shares(subject, shown, means[number])
         listed = [
             {
                 "position": int(position[one]),
@@ -156,13 +157,6 @@ def shown_queries(
         sizes = {"n_rows": rows.size, "value": float(values[place])}
         found.append({"name": str(queries.names[place]), **sizes, "rows": listed})
     return found
-
-
-def _positions(scores: FloatArray) -> NDArray[np.int64]:
-    """Return the position of each row, 1 = best; equal scores in row order."""
-    positions = np.empty(scores.size, dtype=np.int64)
-    positions[np.argsort(-scores, kind="stable")] = np.arange(1, scores.size + 1)
-    return positions
 
 
 def _shown(scores: FloatArray, worth: FloatArray) -> NDArray[np.int64]:

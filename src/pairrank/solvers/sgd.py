@@ -1,4 +1,4 @@
-"""SGD: stochastic steps, judged by the exact objective."""
+"""Stochastic: stochastic steps, judged by the exact objective."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Walk = Callable[[], FloatArray]
 
 
 @dataclass(frozen=True)
-class SGD(DescentSolver):
+class Stochastic(DescentSolver):
     r"""Stochastic gradient descent whose iterations are judged by the exact objective.
 
     `walk_from` makes the `Walk` from a start. After each iteration the objective is evaluated, and
@@ -38,7 +38,7 @@ class SGD(DescentSolver):
 class _Run(Descent):
     """One run: the best weights, the walk, and the value after each iteration."""
 
-    rule: SGD
+    rule: Stochastic
     walk: Walk
     latest: list[float]
 
@@ -71,4 +71,4 @@ class _Run(Descent):
         return Status.SETTLED
 
 
-SGD.run_class = _Run
+Stochastic.run_class = _Run

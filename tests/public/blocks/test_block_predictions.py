@@ -9,15 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from block_sources import blocks_of, cut, rows_of
-from pairrank import (
-    RankBoost,
-    RankNCG,
-    RankRLS,
-    RankSVM,
-    RankSVMCV,
-    RowBlocks,
-    regularization_path,
-)
+from pairrank import RankBoost, RankNCG, RankRLS, RankSVM, RankSVMCV, RowBlocks, regularization_path
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
 
@@ -49,19 +41,17 @@ def test_several_targets_are_scored_together():
     assert np.array_equal(ranker.rank(rows), ranker.rank(X))
 
 
-def test_labels_given_twice_are_refused():
+def test_labels_given_twice_or_never_and_no_rows_are_refused():
     ranker = RankSVM().fit(X, Y)
     rows = cut(BORDERS, X, Y)
     with pytest.raises(PairrankError, match="y given twice"):
         ranker.score(rows, Y)
     with pytest.raises(PairrankError, match="qid given twice"):
         ranker.rank(rows, QID)
-
-
-def test_blocks_without_labels_have_no_accuracy():
-    ranker = RankSVM().fit(X, Y)
     with pytest.raises(PairrankError, match=r"y.* is None"):
         ranker.score(cut(BORDERS, X))
+    with pytest.raises(PairrankError, match="no rows"):
+        ranker.predict(cut([], X[:0]))
 
 
 def test_features_must_be_those_of_the_fit():
@@ -75,12 +65,6 @@ def test_features_must_be_those_of_the_fit():
     wide = np.column_stack([X[:, :2], np.zeros(200)])
     found = ranker.predict(RowBlocks(lambda: iter([(narrow,)])))
     np.testing.assert_allclose(found, wide @ ranker.coef_, rtol=1e-12)
-
-
-def test_no_row_is_an_error():
-    ranker = RankSVM().fit(X, Y)
-    with pytest.raises(PairrankError, match="no rows"):
-        ranker.predict(cut([], X[:0]))
 
 
 PATHS = {

@@ -8,15 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from block_sources import cut
-from pairrank import (
-    MPRank,
-    OrderGraph,
-    PairwiseRanker,
-    RankNCG,
-    RankRLS,
-    RankSVM,
-    SVRank,
-)
+from pairrank import MPRank, OrderGraph, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank
 from pairrank.exceptions import PairrankError, PairrankWarning
 
 SMOOTH = {
@@ -143,17 +135,13 @@ def test_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(ranker, size):
         assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
 
 
-@pytest.mark.parametrize("layout", ["crossing queries", "one query"])
-def test_a_loss_without_sums_over_blocks_is_refused(layout):
+def test_a_loss_without_sums_over_blocks_and_a_query_of_too_many_labels_are_refused():
     ranker = SMOOTH["exponential"]
-    X, y, aligned, borders = made(ranker, layout, "dense", 3)
-    rows = cut(borders, X, y, aligned["qid"])
-    message = r"queries have rows in several blocks, and the loss Exponential .* about .* GB"
-    with pytest.raises(PairrankError, match=message):
-        clone(ranker).fit(rows)
-
-
-def test_a_query_of_too_many_labels_is_refused():
+    for layout in ("crossing queries", "one query"):
+        X, y, aligned, borders = made(ranker, layout, "dense", 3)
+        message = r"queries have rows in several blocks, and the loss Exponential .* about .* GB"
+        with pytest.raises(PairrankError, match=message):
+            clone(ranker).fit(cut(borders, X, y, aligned["qid"]))
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 2)), rng.normal(size=1500)
     with pytest.raises(PairrankError, match="more than 1024 distinct labels"):

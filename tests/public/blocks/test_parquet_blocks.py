@@ -100,13 +100,10 @@ def test_unknown_columns_and_files_are_refused(folder):
         RowBlocks.from_parquet(folder, **NAMES, batch_rows=0)
 
 
-def test_files_without_a_column_are_refused(folder):
+def test_files_without_a_column_and_damaged_files_are_refused(folder):
     pq.write_table(table_of(slice(0, 5)).drop_columns(["b"]), folder / "9.parquet")
     with pytest.raises(FileFormatError, match=r"9.parquet: no column 'b'"):
         all_rows(RowBlocks.from_parquet(str(folder / "*.parquet"), **NAMES))
-
-
-def test_a_damaged_file_is_refused(folder):
     path = folder / "1.parquet"
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(FileFormatError, match="damaged"):

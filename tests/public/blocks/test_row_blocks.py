@@ -1,4 +1,4 @@
-"""RowBlocks: what its sources deliver, the checks of each block, and changes to X."""
+"""RowBlocks: what sources and stored arrays deliver, the checks of each block, changes to X."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ X, Y, QID = rows_of(0)
     is_float32=st.booleans(),
     has_weights=st.booleans(),
 )
-def test_blocks_hold_the_rows_in_their_order(borders, is_sparse, is_float32, has_weights):
+def test_blocks_hold_the_rows_in_their_order_and_none_is_empty(
+    borders, is_sparse, is_float32, has_weights
+):
     wanted = X.astype(np.float32) if is_float32 else X
     given_X = sparse.csr_array(wanted) if is_sparse else wanted
     weight = np.arange(60.0) if has_weights else None
     rows = cut(borders, given_X, Y, QID, weight)
     found = rows.labels()
     assert np.array_equal(joined(rows), wanted)
+    assert all(part.shape[0] for part in all_rows(rows))
     assert {each.dtype for each in all_rows(rows)} == {wanted.dtype}
     assert np.array_equal(found.y, Y)
     assert np.array_equal(found.qid, QID)
@@ -47,16 +50,6 @@ def test_arrays_are_cut_into_blocks_of_a_size(batch_rows):
     assert np.array_equal(rows.labels().qid, QID)
 
 
-def test_empty_blocks_are_left_out():
-    rows = cut([0, 0, 20, 20, 60], X, Y)
-    assert [len(part) for part in all_rows(rows)] == [20, 40]
-
-
-def test_blocks_without_any_row_are_refused():
-    with pytest.raises(PairrankError, match="no rows"):
-        all_rows(cut([], X[:0], Y[:0]))
-
-
 @pytest.mark.parametrize("given_rows", [iter([(X, Y)]), [(X, Y)], "rows"])
 def test_what_is_no_function_is_refused(given_rows):
     with pytest.raises(PairrankError, match="a function that returns a new iterator"):
@@ -68,8 +61,15 @@ def test_arguments_of_other_kinds_are_refused():
         all_rows(RowBlocks(lambda: 5))
     with pytest.raises(PairrankError, match="map takes a function of X, got int"):
         cut([], X, Y).map(5)
-    with pytest.raises(PairrankError, match="y must be an array, got int"):
-        RowBlocks.from_arrays(X, 5)
+    for wrong in (5, np.array(3.0), Lazy(np.array(3.0))):
+        with pytest.raises(InputTypeError, match="y must be an array"):
+            RowBlocks.from_arrays(X, wrong)
+    with pytest.raises(PairrankError, match="y has 3 entries for 60 rows of X"):
+        RowBlocks.from_arrays(X, Lazy(Y[:3]))
+    with pytest.raises(PairrankError, match="qid has 59 entries for 60 rows"):
+        RowBlocks.from_arrays(X, Y, qid=QID[:-1])
+    with pytest.raises(PairrankError, match="two dimensions"):
+        RowBlocks.from_arrays(Y, Y)
     with pytest.raises(PairrankError, match="n_features must be"):
         cut([], X, Y, n_features=0)
     with pytest.raises(PairrankError, match="1 names for 3 features"):
@@ -151,13 +151,6 @@ def test_an_error_of_the_function_itself_is_raised_as_it_is():
     assert caught.value.__notes__ == ["while block 1 of blocks was read"]
 
 
-def test_arrays_of_other_lengths_are_refused():
-    with pytest.raises(PairrankError, match="qid has 59 entries for 60 rows"):
-        RowBlocks.from_arrays(X, Y, qid=QID[:-1])
-    with pytest.raises(PairrankError, match="two dimensions"):
-        RowBlocks.from_arrays(Y, Y)
-
-
 def test_a_function_replaces_features():
     rows = cut([20], X, Y).map(lambda part: part[:, :2] * 2)
     assert np.array_equal(joined(rows), X[:, :2] * 2)
@@ -209,3 +202,55 @@ def test_blocks_may_be_one_array_again_and_again():
     twice = RankSVM().fit(RowBlocks(lambda: iter([(X, y), (X, y)])))
     whole = RankSVM().fit(np.vstack([X, X]), np.tile(y, 2))
     assert np.abs(twice.coef_ - whole.coef_).max() <= 1e-4 * np.abs(whole.coef_).max()
+
+
+def check(rows):
+    labels = rows.labels()
+    assert np.array_equal(joined(rows), X)
+    assert np.array_equal(labels.y, Y)
+    assert np.array_equal(labels.qid.astype(str), QID.astype(str))
+    wanted = RankSVM(tol=1e-9).fit(X, Y, qid=QID)
+    fitted = RankSVM(tol=1e-9).fit(rows)
+    assert np.abs(fitted.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
+    assert fitted.n_queries_ == wanted.n_queries_
+
+
+@pytest.mark.extras
+def test_arrays_of_zarr_are_blocks(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="needs zarr: pip install zarr")
+    group = zarr.open_group(tmp_path / "rows.zarr", mode="w")
+    for name, values in {"X": X, "y": Y, "qid": QID}.items():
+        chunks = (7, *values.shape[1:])
+        array = group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype)
+        array[:] = values
+    check(RowBlocks.from_arrays(group["X"], group["y"], qid=group["qid"], batch_rows=20))
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("qid", [QID, [f"{query}" for query in QID]], ids=["numbers", "text"])
+def test_arrays_of_h5py_are_blocks(tmp_path, qid):
+    h5py = pytest.importorskip("h5py", reason="needs h5py: pip install h5py")
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file["X"], file["y"], file["qid"] = X, Y, qid
+        rows = RowBlocks.from_arrays(file["X"], file["y"], qid=file["qid"], batch_rows=20)
+        labels = rows.labels().qid
+        texts = [each.decode() if isinstance(each, bytes) else str(each) for each in labels]
+        assert texts == [str(query) for query in QID]
+        assert RankSVM().fit(rows).n_queries_ == 5
+        if labels.dtype.kind in "iu":
+            check(rows)
+
+
+class Lazy:
+    """An array on disk that has a shape and slices of rows, but no length, as that of zarr."""
+
+    def __init__(self, values):
+        self._values, self.shape, self.dtype = values, values.shape, values.dtype
+
+    def __getitem__(self, rows):
+        return self._values[rows]
+
+
+def test_arrays_need_no_length():
+    check(RowBlocks.from_arrays(Lazy(X), Lazy(Y), qid=Lazy(QID), batch_rows=20))
+    check(RowBlocks.from_arrays(X, list(Y), qid=list(QID), batch_rows=20))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from definitions import preferences_of, sums_over
-from loss_table import LOSSES, ROUNDING
+from definitions import sums_over
+from loss_table import LOSSES, ROUNDING, pairs_of, weights_of
 from pairrank import OrderGraph
 from pairrank.boosting import AllPairsObjective
 from pairrank.exceptions import PairrankError
@@ -34,26 +34,13 @@ class Expected(NamedTuple):
     pair_weight: np.ndarray
 
 
-def expected(
-    y: Any,
-    scores: Any,
-    definition: Any,
-    *,
-    qid: Any = None,
-    weight: Any = None,
-    graph: Any = "full",
-    reduction: str = "auto",
-    newton: bool = True,
-) -> Expected | None:
+def expected(problem, scores, definition, reduction, newton):
     """Return the definition, pair by pair; None where there is no pair.
 
     `newton` is False for losses without curvature at margin 0.
     """
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
-    qid = np.zeros(len(y), dtype=int) if qid is None else np.asarray(qid)
-    kept = np.flatnonzero(weight > 0)
-    pairs = preferences_of([y[i] for i in kept], [qid[i] for i in kept], graph)
-    pairs = [(int(kept[i]), int(kept[j])) for i, j in pairs]
+    y, (weight, _), pairs = problem.y, weights_of(problem), pairs_of(problem)
+    qid = np.zeros(len(y), dtype=int) if problem.qid is None else problem.qid
     if not pairs:
         return None
     of_rows = {q: sum(weight[qid == q]) for q in set(qid.tolist())}
@@ -100,14 +87,10 @@ def assert_expected(name, found, wanted, eps=EPS):
 )
 def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind, reduction):
     scores = scores_of(kind, problem.y.size, np.random.default_rng(0))
-    wanted = expected(
-        problem.y, scores, LOSSES[name].definition, qid=problem.qid, weight=problem.weight,
-        graph=problem.graph, reduction=reduction, newton=name not in WITHOUT_CURVATURE,
-    )  # fmt: skip
-    objective = AllPairsObjective(
-        LOSSES[name].loss, graph=problem.graph, reduction=reduction, qid=problem.qid,
-        sample_weight=problem.weight, eps=EPS,
-    )  # fmt: skip
+    newton = name not in WITHOUT_CURVATURE
+    wanted = expected(problem, scores, LOSSES[name].definition, reduction, newton)
+    options = {"graph": problem.graph, "reduction": reduction, "eps": EPS}
+    objective = AllPairsObjective(LOSSES[name].loss, **options, **problem.aligned)
     if wanted is None:
         with pytest.raises(PairrankError):
             objective(problem.y, scores)
@@ -161,17 +144,18 @@ def test_weights_by_role_count_in_the_pairs_that_a_row_wins_or_loses():
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-@pytest.mark.parametrize("loss", [Hinge(0.0), SquaredHinge(0.0), SquaredHinge(-1.0)], ids=repr)
-def test_a_loss_that_costs_nothing_at_equal_scores_is_refused(loss):
-    with pytest.raises(PairrankError, match="boosting starts from equal scores"):
-        AllPairsObjective(loss)([0, 1], np.zeros(2))
-
-
-def test_a_tube_wider_than_all_differences_is_refused():
-    with pytest.raises(PairrankError, match="lower epsilon"):
-        AllPairsObjective(Tube(5.0))([0, 1], np.zeros(2))
-
-
-def test_an_overflow_is_an_error_that_names_a_milder_loss():
-    with pytest.raises(PairrankError, match="'logistic'"):
-        AllPairsObjective("exponential")([0, 1], np.array([200.0, 0.0]))
+@pytest.mark.parametrize(
+    ("loss", "scores", "message"),
+    [
+        *(
+            (loss, [0.0, 0.0], "starts from equal scores")
+            for loss in (Hinge(0.0), SquaredHinge(0.0), SquaredHinge(-1.0))
+        ),
+        (Tube(5.0), [0.0, 0.0], "lower epsilon"),
+        ("exponential", [200.0, 0.0], "'logistic'"),
+    ],
+    ids=repr,
+)
+def test_a_loss_without_a_cost_or_a_finite_one_is_refused(loss, scores, message):
+    with pytest.raises(PairrankError, match=message):
+        AllPairsObjective(loss)([0, 1], np.array(scores))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -61,13 +59,6 @@ def test_weights_of_queries_and_own_weights_of_rows_are_multiplied():
     both = AllPairsObjective(sample_weight=weight)(scores, Data(y, of_queries, group, matrix=True))
     alone = AllPairsObjective(qid=qid)(y, scores, weight)
     assert_same(both, [each * of_queries[qid] for each in alone])
-
-
-def test_all_queries_of_weight_0_are_an_error():
-    with pytest.raises(NoPairsError, match="weight 0"):
-        AllPairsObjective()(
-            np.zeros(3), Data([0, 1, 1], np.array([0.0, 1.0]), np.array([2, 1]), matrix=True)
-        )
 
 
 def test_predictions_of_one_column_keep_their_shape():
@@ -134,6 +125,9 @@ def test_bad_data_are_refused():
             AllPairsObjective()(y, scores, None, group)
     with pytest.raises(PairrankError, match="no labels"):
         AllPairsObjective()(np.zeros(3), Data(np.empty(0), matrix=True))
+    of_weight_0 = Data([0, 1, 1], np.array([0.0, 1.0]), np.array([2, 1]), matrix=True)
+    with pytest.raises(NoPairsError, match="weight 0"):
+        AllPairsObjective()(np.zeros(3), of_weight_0)
 
 
 def test_rows_without_a_pair_have_no_gradient_and_no_hessian():
@@ -144,7 +138,7 @@ def test_rows_without_a_pair_have_no_gradient_and_no_hessian():
     assert (hessian[2:] > 0).all()
 
 
-def test_changed_data_are_bound_again():
+def test_changed_data_and_labels_changed_in_place_are_bound_again():
     y, scores, _, group, weight = rows()
     objective, data = AllPairsObjective(), Data(y, None, group)
     first = objective(scores, data)
@@ -155,11 +149,6 @@ def test_changed_data_are_bound_again():
         assert_same(objective(scores, data), fresh)
         assert not np.allclose(fresh[0], first[0])
         first = fresh
-
-
-def test_labels_changed_in_place_are_bound_again():
-    y, scores, _, _, _ = rows()
-    objective = AllPairsObjective()
     objective(y, scores)
     y[:] = y[::-1].copy()
     assert_same(objective(y, scores), AllPairsObjective()(y, scores))
@@ -221,14 +210,10 @@ def test_weights_of_queries_weigh_lists_and_pairs():
         assert abs(value) == pytest.approx(wanted, rel=1e-6)
 
 
-def test_a_metric_without_a_value_is_an_error():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(NoPairsError, match="no value on an evaluation set of 2 rows"):
-            RankingMetric("pairwise_accuracy")([1, 1], [0.0, 1.0])
-
-
-def test_unknown_metrics_and_options_are_refused():
+@pytest.mark.filterwarnings("ignore")
+def test_a_metric_without_a_value_and_unknown_metrics_and_options_are_refused():
+    with pytest.raises(NoPairsError, match="no value on an evaluation set of 2 rows"):
+        RankingMetric("pairwise_accuracy")([1, 1], [0.0, 1.0])
     with pytest.raises(PairrankError, match="there is no metric 'ndgc'"):
         RankingMetric("ndgc")
     with pytest.raises(PairrankError, match="'max_label' is not one of its options"):

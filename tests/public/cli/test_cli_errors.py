@@ -74,13 +74,10 @@ def test_rows_that_cannot_be_judged_are_refused_before_the_fit(folder, tmp_path,
         assert "signs.txt" in said
 
 
-def changed(model):
-    at = model.index(b"coef_.npy") + 140
-    return model[:at] + bytes([model[at] ^ 1]) + model[at + 1 :]
-
-
 def test_a_model_file_with_a_wrong_bit_is_refused(folder, tmp_path):
-    (tmp_path / "m").write_bytes(changed((folder / "model").read_bytes()))
+    model = bytearray((folder / "model").read_bytes())
+    model[model.index(b"coef_.npy") + 140] ^= 1
+    (tmp_path / "m").write_bytes(model)
     said = refused("predict", tmp_path / "m", folder / "train.txt", "-o", tmp_path / "scores")
     assert "damaged" in said
     assert str(tmp_path / "m") in said

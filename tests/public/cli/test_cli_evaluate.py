@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -44,8 +43,7 @@ def rows_and_scores(folder):
 
 def test_several_metrics_are_those_of_python(folder):
     rows, good, _ = rows_and_scores(folder)
-    judged = ["evaluate", folder / "good", folder / "test.txt", "--json", *ASKED]
-    record = json.loads(run(*judged).stdout)
+    record = record_of("evaluate", folder / "good", folder / "test.txt", *ASKED)
     del record["n_pairs"]
     assert record == metrics.evaluate(rows.y, good, NAMES, qid=rows.qid)
 
@@ -71,14 +69,14 @@ def test_a_table_has_one_row_per_query_and_both_models(folder, tmp_path, kind):
 @pytest.mark.parametrize("other", ["poor", "poor.txt", "csv"])
 def test_two_models_are_compared_as_in_python(folder, other):
     rows, good, poor = rows_and_scores(folder)
-    options = ["--against", folder / other, "--json", "--resamples", "500", "--seed", "3", *ASKED]
+    options = ["--against", folder / other, "--resamples", "500", "--seed", "3", *ASKED]
     data = [folder / "test.txt"]
     if other == "csv":
         data = [folder / "test.csv", "--qid", "qid"]
         poor = rows.X[:, 1:] @ load_model(folder / "csv").coef_
         said = misused("evaluate", folder / "good", "-", *options)
         assert "DATA is read twice: name a file." in said
-    record = json.loads(run("evaluate", folder / "good", *data, *options).stdout)
+    record = record_of("evaluate", folder / "good", *data, *options)
     assert list(record) == NAMES
     for name in NAMES:
         wanted = metrics.compare_scores(
@@ -140,8 +138,7 @@ def test_scores_are_judged_without_reading_features(tmp_path, name):
         pq.write_table(table, tmp_path / name)
     (tmp_path / "scores.txt").write_text("3\n1\n2\n")
     judged = ("evaluate", tmp_path / "scores.txt", tmp_path / name)
-    asked = ("--qid", "q", "--metric", "ndcg@3", "--json")
-    assert json.loads(run(*judged, *asked).stdout)["ndcg@3"] == 1.0
+    assert record_of(*judged, "--qid", "q", "--metric", "ndcg@3")["ndcg@3"] == 1.0
     run("convert", tmp_path / name, tmp_path / "q.qrels", "--qid", "q", "--docid", "title")
     assert (tmp_path / "q.qrels").read_text() == "a 0 x 2\na 0 y 0\na 0 z 1\n"
 

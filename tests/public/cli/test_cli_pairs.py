@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -35,8 +34,8 @@ def test_a_model_learns_from_edges_between_numbers(folder, tmp_path):
 def test_a_model_learns_from_edges_between_words(folder, tmp_path):
     words = [folder / "words.csv", "--qid", "qid"]
     graph = ["--graph", "poor<fair<good,poor<good"]
-    options = ["--valid", folder / "words.csv", "-o", tmp_path / "m", "--json"]
-    trained = json.loads(run("train", *words, *graph, *options).stdout)
+    options = ["--valid", folder / "words.csv", "-o", tmp_path / "m"]
+    trained = record_of("train", *words, *graph, *options)
     full = record_of("train", folder / "train.txt", "-o", tmp_path / "n")
     assert trained["n_pairs"] == full["n_pairs"]
     a, b = load_model(tmp_path / "m").coef_, load_model(tmp_path / "n").coef_
@@ -117,8 +116,8 @@ def test_comparisons_are_learnt_and_judged(home, tmp_path, data, model, ranker, 
     lines = [f"{a},{b},{c!r},{d!r}" for a, b, c, d in zip(i, j, weight, magnitude, strict=True)]
     text = "\n".join(["i,j,weight,magnitude", *lines]) + "\n"
     (tmp_path / "some.csv").write_text(text)
-    train = ["train", home / data, "-o", tmp_path / "m", "--model", model, "--json"]
-    record = json.loads(run(*train, "--pairs", "-", stdin=text.encode()).stdout)
+    train = ["train", home / data, "-o", tmp_path / "m", "--model", model]
+    record = record_of(*train, "--pairs", "-", stdin=text.encode())
     pairs = Pairs(i, j, weight, magnitude=magnitude, n_rows=60)
     rows = read_rows(home / "rows.txt")
     scores = ranker.fit(rows.X, pairs).predict(rows.X)
@@ -129,8 +128,7 @@ def test_comparisons_are_learnt_and_judged(home, tmp_path, data, model, ranker, 
     found = record_of(*judged)
     accuracy = pytest.approx(metrics.pairwise_accuracy(pairs, scores))
     assert found["pairwise_accuracy"] == accuracy
-    asked = ["--metric", "wmw", "--metric", "log_loss", "--json"]
-    found = json.loads(run(*judged, *asked).stdout)
+    found = record_of(*judged, "--metric", "wmw", "--metric", "log_loss")
     assert found["wmw"] == accuracy
     assert found["log_loss"] == pytest.approx(metrics.pairwise_log_loss(pairs, scores))
 
@@ -138,10 +136,10 @@ def test_comparisons_are_learnt_and_judged(home, tmp_path, data, model, ranker, 
 @pytest.mark.parametrize("search", [[], ["--search"]])
 def test_validation_rows_have_comparisons_or_labels(home, tmp_path, search):
     train = ["train", home / "rows.txt", "--pairs", home / "pairs.csv", "-o", tmp_path / "m"]
-    valid = ["--valid", home / "rows.txt", "--json", *search]
-    by_pairs = json.loads(run(*train, *valid, "--valid-pairs", home / "pairs.csv").stdout)
+    valid = ["--valid", home / "rows.txt", *search]
+    by_pairs = record_of(*train, *valid, "--valid-pairs", home / "pairs.csv")
     assert by_pairs["valid pairwise_accuracy"] > 0.7
-    by_labels = json.loads(run(*train, *valid).stdout)
+    by_labels = record_of(*train, *valid)
     assert by_labels["valid pairwise_accuracy"] < (0.6 if search else 0.3)
 
 

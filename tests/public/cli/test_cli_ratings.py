@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from cli_runs import misused, refused, run
+from cli_runs import misused, record_of, refused, run
 from pairrank import BradleyTerry
 from pairrank.io import read_votes
 
@@ -75,7 +74,7 @@ def test_parquet_json_and_standard_output(votes, tmp_path):
     quiet = run("ratings", votes, *BASE, "-o", output, "--quiet")
     assert quiet.stdout == ""
     table = pq.read_table(output).to_pydict()
-    facts = json.loads(run("ratings", votes, *BASE, "--json", "--covariance", "none").stdout)
+    facts = record_of("ratings", votes, *BASE, "--covariance", "none")
     assert [row["item"] for row in facts["ranking"]] == table["item"]
     assert set(facts["ranking"][0]) == {"item", "score", "n"}
     assert facts["comparisons"] == 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -33,15 +32,15 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("data", ["parts/*.parquet", "parts", "all.parquet"])
 def test_a_streamed_model_is_that_of_the_rows_in_memory(folder, tmp_path, data):
-    arguments = ("--stream", *NAMES, "-o", tmp_path / "model", "--tol", "1e-8", "--json")
-    found = json.loads(run("train", folder / data, *arguments).stdout)
+    arguments = ("--stream", *NAMES, "-o", tmp_path / "model", "--tol", "1e-8")
+    found = record_of("train", folder / data, *arguments)
     wanted, streamed = load_model(folder / "model"), load_model(tmp_path / "model")
     assert np.abs(streamed.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
     assert list(streamed.feature_names_in_) == list(wanted.feature_names_in_)
     assert (found["rows"], found["queries"]) == (600, 6)
     assert found["n_pairs"] == wanted.n_pairs_
-    remembered = run("evaluate", tmp_path / "model", folder / "all.parquet", "--json").stdout
-    assert json.loads(remembered)["n_pairs"] == wanted.n_pairs_
+    remembered = record_of("evaluate", tmp_path / "model", folder / "all.parquet")
+    assert remembered["n_pairs"] == wanted.n_pairs_
 
 
 def test_evaluate_measures_what_it_measures_in_memory(folder, tmp_path):
@@ -50,9 +49,9 @@ def test_evaluate_measures_what_it_measures_in_memory(folder, tmp_path):
         ("--metric", "pairwise_accuracy", "--metric", "ndcg@10"),
         ("--against", tmp_path / "m", "--resamples", "99"),
     ):
-        evaluate = ("evaluate", folder / "model", "--json", *asked)
-        wanted = json.loads(run(*evaluate, folder / "all.parquet").stdout)
-        assert json.loads(run(*evaluate, folder / "parts", "--stream").stdout) == wanted
+        evaluate = ("evaluate", folder / "model", *asked)
+        wanted = record_of(*evaluate, folder / "all.parquet")
+        assert record_of(*evaluate, folder / "parts", "--stream") == wanted
 
 
 def test_predict_writes_the_scores_that_it_writes_in_memory(folder, tmp_path):
@@ -79,17 +78,16 @@ def test_text_is_converted_by_the_command_that_the_error_names(folder, tmp_path,
     run("train", "rows.parquet", "--stream", *columns, "-o", "m", "-q", "--tol", "1e-8")
     wanted = load_model(folder / "model").coef_
     assert np.abs(load_model("m").coef_ - wanted).max() <= 1e-6 * np.abs(wanted).max()
-    streamed = run("evaluate", "m", "rows.parquet", "--stream", "--json").stdout
-    assert json.loads(streamed) == record_of("evaluate", "m", name)
+    streamed = record_of("evaluate", "m", "rows.parquet", "--stream")
+    assert streamed == record_of("evaluate", "m", name)
 
 
 def test_validation_rows_are_streamed_too(folder, tmp_path):
-    valid = ("--valid", folder / "parts/2.parquet", "--metric", "ndcg@10")
-    arguments = ("--stream", *NAMES, *valid, "-o", tmp_path / "m", "--json")
-    found = json.loads(run("train", folder / "parts", *arguments).stdout)
-    asked = ("--metric", "ndcg@10", "--json")
-    told = run("evaluate", tmp_path / "m", folder / "parts/2.parquet", *asked).stdout
-    assert found["valid ndcg@10"] == pytest.approx(json.loads(told)["ndcg@10"], rel=1e-12)
+    held = (folder / "parts/2.parquet", "--metric", "ndcg@10")
+    train = ("train", folder / "parts", "--stream", *NAMES, "-o", tmp_path / "m")
+    found = record_of(*train, "--valid", *held)["valid ndcg@10"]
+    told = record_of("evaluate", tmp_path / "m", *held)["ndcg@10"]
+    assert found == pytest.approx(told, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,8 @@ def test_no_file_takes_the_place_of_a_closed_stream(folder, tmp_path):
 
 def test_standard_input_that_is_closed_is_named(folder):
     done = invoke(["predict", folder / "model", "-"], closed=(0,))
-    assert done.exit_code == 1
-    assert done.stderr == (
-        "pairrank: error: cannot read standard input: it is closed; name a file\n"
-    )
+    message = "cannot read standard input: it is closed; name a file"
+    assert (done.exit_code, done.stderr) == (1, f"pairrank: error: {message}\n")
 
 
 def test_a_width_that_is_none_is_ignored(folder, monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 
 import numpy as np
@@ -107,8 +106,7 @@ def test_side_files_give_the_queries_of_every_command(folder, tmp_path, suffix):
     sizes = (tmp_path / f"test.txt.{suffix}").rename(tmp_path / "sizes")
     named = ["--query-sizes", sizes]
     assert run(*evaluate, *named).stdout == wanted
-    info = json.loads(run("info", tmp_path / "test.txt", "--json", *named).stdout)
-    assert info["queries"] == 6
+    assert record_of("info", tmp_path / "test.txt", *named)["queries"] == 6
     run("convert", tmp_path / "test.txt", tmp_path / "x.csv", *named)
     back = read_rows(tmp_path / "x.csv", qid="qid", docid="docid")
     assert back.qid.tolist() == (rows_of(1).qid + 1).tolist()

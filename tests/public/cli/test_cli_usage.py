@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from cli_runs import misused, run
+from cli_runs import misused, record_of, run
 from pairrank import load_model
 from pairrank.io import read_rows
 from pairrank.metrics import tube_cost
@@ -135,10 +134,10 @@ def test_help_is_that_of_the_model():
 def test_a_tube_is_judged_by_the_model_s_own_epsilon_and_power(folder, tmp_path):
     rows, model = read_rows(folder / "valid.txt"), tmp_path / "tube"
     tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2, "--valid", folder / "valid.txt"]
-    asked = ["--metric", "tube_cost", "--json"]
-    trained = json.loads(run("train", folder / "train.txt", "-o", model, *tube, *asked).stdout)
+    asked = ["--metric", "tube_cost"]
+    trained = record_of("train", folder / "train.txt", "-o", model, *tube, *asked)
     for name, options in ((model, {"epsilon": 0.7, "n": 2}), (folder / "model", {})):
         cost = tube_cost(rows.y, load_model(name).predict(rows.X), qid=rows.qid, **options)
-        found = json.loads(run("evaluate", name, folder / "valid.txt", *asked).stdout)
+        found = record_of("evaluate", name, folder / "valid.txt", *asked)
         assert found["tube_cost"] == cost
         assert (trained["valid tube_cost"] == cost) == bool(options)

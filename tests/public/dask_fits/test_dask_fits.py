@@ -112,14 +112,6 @@ def test_scores_are_lazy_with_the_partitions_of_the_input(client, rows):
         found.rank(cut(X))
 
 
-@pytest.mark.parametrize("name", ["RankSVM", "RankRLS"])
-def test_several_targets_are_refused(client, rows, name):
-    X, cases = rows
-    y = np.column_stack([cases["real_labels"][0], X[:, 0] ** 2])
-    with pytest.raises(PairrankError, match="y must have one dimension"):
-        getattr(pairrank.dask, f"Dask{name}")(client=client).fit(cut(X), cut(y))
-
-
 @pytest.mark.parametrize("place", ["cluster", "memory"])
 def test_validation_rows_stop_the_fit_as_in_memory(client, rows, place):
     X, cases = rows
@@ -152,7 +144,7 @@ def test_a_callback_is_called_in_this_process(client, rows):
     assert [step.n_iter for step in steps] == list(range(ranker.n_iter_ + 1))
 
 
-def test_features_that_are_not_finite_or_no_table_are_refused(client, rows):
+def test_features_that_are_not_finite_or_no_table_and_several_targets_are_refused(client, rows):
     X, cases = rows
     damaged = X.copy()
     damaged[700, 2] = np.nan
@@ -161,6 +153,9 @@ def test_features_that_are_not_finite_or_no_table_are_refused(client, rows):
         pairrank.dask.DaskRankSVM(client=client).fit(cut(damaged), y)
     with pytest.raises(PairrankError, match="X must have two dimensions"):
         pairrank.dask.DaskRankSVM(client=client).fit(y, y)
+    for name in ("RankSVM", "RankRLS"):
+        with pytest.raises(PairrankError, match="y must have one dimension"):
+            getattr(pairrank.dask, f"Dask{name}")(client=client).fit(cut(X), cut(X[:, :2]))
 
 
 def test_rows_of_frames_without_labels_are_refused(client, rows):

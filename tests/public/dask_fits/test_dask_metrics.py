@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 
+import dask_rows  # noqa: E402
 from pairrank import OrderGraph, metrics  # noqa: E402
 from pairrank.dask import metrics as dask_metrics  # noqa: E402
 from pairrank.exceptions import NoPairsWarning, PairrankError  # noqa: E402
@@ -36,8 +39,7 @@ def rows():
     }
 
 
-def cut(array):
-    return da.from_array(np.asarray(array), chunks=(CHUNKS,))
+cut = functools.partial(dask_rows.cut, chunks=CHUNKS)
 
 
 def both(name, rows, taken, client, **options):
@@ -77,10 +79,8 @@ def test_ndcg_is_that_of_all_rows(client, rows, taken, options):
 
 
 def test_ndcg_weighs_queries(client, rows):
-    given = {"qid": rows["qid"], "sample_weight": rows["query_weight"]}
-    cut_rows = {name: cut(part) for name, part in given.items()}
-    found = dask_metrics.ndcg_score(cut(rows["y"]), cut(rows["scores"]), client=client, **cut_rows)
-    expected = metrics.ndcg_score(rows["y"], rows["scores"], **given)
+    weighted = {**rows, "sample_weight": rows["query_weight"]}
+    found, expected = both("ndcg_score", weighted, ["qid", "sample_weight"], client)
     assert found == pytest.approx(expected, rel=1e-12)
 
 

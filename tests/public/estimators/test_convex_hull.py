@@ -177,14 +177,6 @@ def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, kernel):
         loaded.violations()
 
 
-def test_a_refit_without_queries_forgets_them(rows):
-    X, y, qid = rows
-    ranker = ConvexHullRanker(kernel="rbf").fit(X, y, qid=qid)
-    ranker.set_params(kernel=None).fit(X, y)
-    assert not hasattr(ranker, "limit_qid_")
-    assert not hasattr(ranker, "kernel_")
-
-
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf", "regularizer": "coefficients"}])
 def test_a_callback_sees_the_weights_as_they_will_be(parameters):
     X, y = make_rows(n_rows=20, n_features=30)

@@ -47,11 +47,8 @@ def by_definition(ranker, X, pairs, qid, compared=False):
     centred = scattered - scattered.mean(axis=0)
     n = len(scattered)
     spread = centred.T @ centred * (n / (n - 1) if ranker.covariance == "queries" else 1.0)
-    return (
-        inverse
-        @ (spread - sum(np.outer(gradient, gradient) for gradient in own.values()))
-        @ inverse
-    )
+    spread -= sum(np.outer(gradient, gradient) for gradient in own.values())
+    return inverse @ spread @ inverse
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,12 +90,9 @@ def test_of_comparisons_two_rows_own_part_counts_once(kind, repeats, loss):
     qid = np.arange(150) // 75
     within = qid[i] == qid[j]
     i, j, weight = i[within], j[within], weight[within]
-    ranker, pairs = (
-        RankNCG(0.7, loss=loss, covariance=kind, reduction="sum"),
-        [*zip(i, j, weight, strict=True)],
-    )
+    ranker = RankNCG(0.7, loss=loss, covariance=kind, reduction="sum")
     ranker.fit(X, Pairs(i, j, weight, n_rows=150), qid=qid)
-    wanted = by_definition(ranker, X, pairs, qid, compared=True)
+    wanted = by_definition(ranker, X, zip(i, j, weight, strict=True), qid, compared=True)
     np.testing.assert_allclose(ranker.coef_cov_, wanted, rtol=1e-8, atol=1e-10 * wanted.max())
     X = np.where(np.abs(X) > 3.0, X, 0.0)
     dense, thin = (
@@ -164,14 +158,10 @@ def test_very_unequal_weights_leave_it_positive_definite():
     assert (np.linalg.eigvalsh(ranker.coef_cov_) > 0).all()
 
 
-def test_an_interrupted_fit_does_not_go_on_to_its_covariance():
+def test_an_interrupted_fit_does_not_go_on_to_its_covariance(interrupt_at):
     X, y, qid = drawn(11)
-
-    def interrupt(step):
-        raise KeyboardInterrupt
-
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid, callback=interrupt)
+        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid, callback=interrupt_at(0))
     assert not hasattr(ranker, "coef_cov_")
 
 

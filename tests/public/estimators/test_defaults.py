@@ -22,11 +22,8 @@ def rows():
 
 def deviation(y, qid, weight):
     """The root of the mean square distance of labels from the mean of their query."""
-    squares = np.zeros(y.size)
-    for query in np.unique(qid):
-        inside = qid == query
-        squares[inside] = (y[inside] - np.average(y[inside], weights=weight[inside])) ** 2
-    return np.sqrt(np.average(squares, weights=weight))
+    means = np.bincount(qid, weight * y) / np.bincount(qid, weight)
+    return np.sqrt(np.average((y - means[qid]) ** 2, weights=weight))
 
 
 @pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)

@@ -53,14 +53,6 @@ every = pytest.mark.parametrize("ranker", RANKERS, ids=str)
 iterative = pytest.mark.parametrize("ranker", ITERATIVE, ids=str)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
-    y = np.digitize(X @ [2, -1, 0.5, 0] + rng.normal(size=200), [-1, 0.5, 2]).astype(float)
-    return X, y, rng.integers(0, 8, 200)
-
-
 def assert_same(found, wanted, share=1e-3):
     """Check that two rankers have the same weights, to a share of the largest one."""
     allowed = share * np.abs(wanted.coef_).max()
@@ -89,7 +81,7 @@ def test_scikit_learn_finds_nothing_amiss(estimator, check):
 @every
 def test_every_kind_of_input_gives_the_same_weights(rows, ranker):
     X, y, qid = rows
-    names = list("abcd")
+    names = list("abcde")
     kinds = {
         "csr": sparse.csr_matrix(X),
         "csr array": sparse.csr_array(X),
@@ -226,7 +218,7 @@ def test_validation_scores_follow_the_iterations(rows, ranker):
 
 
 @iterative
-def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys):
+def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys, interrupt_at):
     X, y, qid = rows
     seen = []
     whole = clone(ranker).set_params(verbose=1)
@@ -236,13 +228,8 @@ def test_a_callback_sees_every_iterate_and_may_stop_the_fit(rows, ranker, capsys
     assert capsys.readouterr().err.count("iteration") == len(seen)
     stopped = clone(ranker).fit(X, y, qid=qid, callback=lambda step: np.bool_(step.n_iter == 1))
     assert (stopped.status_, stopped.n_iter_) == ("stopped", 1)
-
-    def interrupt(step):
-        if step.n_iter == 2:
-            raise KeyboardInterrupt
-
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        left = clone(ranker).fit(X, y, qid=qid, callback=interrupt)
+        left = clone(ranker).fit(X, y, qid=qid, callback=interrupt_at(2))
     assert left.status_ == "interrupted"
     assert np.isfinite(left.predict(X)).all()
     assert left.history_[-1].value <= left.history_[0].value
@@ -270,7 +257,7 @@ def test_clones_pickles_and_model_files_predict_as_the_model_did(rows, tmp_path,
     X, y, qid = rows
     if "graph" in ranker.get_params():
         ranker = clone(ranker).set_params(graph=OrderGraph([(0.0, 1.0), (1.0, 3.0)]))
-    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(X, columns=list("abcde"))
     with pytest.raises(NotFittedError):
         clone(ranker).save(tmp_path / "model")
     ranker = clone(ranker).fit(frame, y, qid=qid)
@@ -282,7 +269,7 @@ def test_clones_pickles_and_model_files_predict_as_the_model_did(rows, tmp_path,
         assert (again.status_, again.n_pairs_) == (ranker.status_, ranker.n_pairs_)
         assert again.score(frame, y, qid=qid) == ranker.score(frame, y, qid=qid)
     with pytest.raises(ValueError, match="feature names"):
-        load_model(tmp_path / "model").predict(frame[list("badc")])
+        load_model(tmp_path / "model").predict(frame[list("badce")])
     (tmp_path / "model").write_bytes((tmp_path / "model").read_bytes()[:-3])
     with pytest.raises(FileFormatError):
         load_model(tmp_path / "model")

@@ -74,7 +74,7 @@ def test_comparisons_may_count_fewer_rows_than_there_are(noisy):
         ranker.fit(X, pairs, X_val=X, y_val=Pairs([0], [400]))
 
 
-def test_a_validation_query_of_one_level_is_left_out_and_rows_without_a_pair_are_refused(noisy):
+def test_a_validation_query_of_one_level_is_left_out_and_rows_without_use_are_refused(noisy):
     (X, y, qid), (X_val, y_val, qid_val) = noisy
     flat = np.where(qid_val < 42, 1.0, y_val)
     ranker = RankRLS(regularization="iteration")
@@ -90,25 +90,16 @@ def test_a_validation_query_of_one_level_is_left_out_and_rows_without_a_pair_are
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=np.full(200, 2.0))
     with pytest.raises(PairrankError, match="nothing that pairwise_accuracy can judge"):
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=Pairs([0], [1], magnitude=[0.0]))
-
-
-def test_validation_rows_of_other_targets_are_refused(noisy):
-    (X, y, _), _ = noisy
     with pytest.raises(PairrankError, match="y_val has 3 targets, but y 2"):
         RankRLS().fit(X, np.column_stack((y, y)), X_val=X[:4], y_val=np.ones((4, 3)))
 
 
-def test_an_interrupt_leaves_the_best_validated_iterate(noisy):
+def test_an_interrupt_leaves_the_best_validated_iterate(noisy, interrupt_at):
     (X, y, qid), held = noisy
     whole = RankRLS(regularization="iteration").fit(X, y, qid=qid, **given(held))
-
-    def interrupt(step):
-        if step.n_iter == whole.best_iteration_ + 2:
-            raise KeyboardInterrupt
-
-    ranker = RankRLS(regularization="iteration")
+    ranker, late = RankRLS(regularization="iteration"), interrupt_at(whole.best_iteration_ + 2)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker.fit(X, y, qid=qid, **given(held), callback=interrupt)
+        ranker.fit(X, y, qid=qid, **given(held), callback=late)
     np.testing.assert_array_equal(ranker.coef_, whole.coef_)
 
 

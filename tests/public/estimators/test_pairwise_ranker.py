@@ -40,10 +40,8 @@ def test_known_losses_give_the_rankers_of_their_own(rows):
         ("logistic", RankNCG(tol=1e-8)),
         ("raykar", RankNCG(loss="raykar", tol=1e-8)),
     ):
-        found = (
-            PairwiseRanker(name, C=getattr(other, "C", 1.0), tol=other.tol).fit(X, y, qid=qid).coef_
-        )
-        np.testing.assert_allclose(found, other.fit(X, y, qid=qid).coef_, atol=1e-3)
+        ranker = PairwiseRanker(name, C=getattr(other, "C", 1.0), tol=other.tol).fit(X, y, qid=qid)
+        np.testing.assert_allclose(ranker.coef_, other.fit(X, y, qid=qid).coef_, atol=1e-3)
 
 
 class Quartic:
@@ -94,7 +92,6 @@ def test_models_of_named_losses_are_saved_and_objects_are_refused(rows, tmp_path
 
 def test_a_loss_without_a_fast_sum_refuses_a_fit_of_hours():
     y = np.arange(240_000) % 2
-    with pytest.raises(
-        PairrankError, match=r"Quartic has no fast sum.*14,400,000,000 pairs.*minutes"
-    ):
+    message = r"Quartic has no fast sum.*14,400,000,000 pairs.*minutes"
+    with pytest.raises(PairrankError, match=message):
         PairwiseRanker(Quartic()).fit(y[:, np.newaxis] * 1.0, y)

@@ -12,14 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 
-from pairrank import (
-    OrderGraph,
-    Pairs,
-    RankBoost,
-    load_model,
-    regularization_path,
-    report,
-)
+from pairrank import OrderGraph, Pairs, RankBoost, load_model, regularization_path, report
 from pairrank.exceptions import PairrankError
 from pairrank.export import export
 from pairrank.metrics import pairwise_accuracy
@@ -143,7 +136,7 @@ def test_infinite_features_are_refused_and_gaps_are_not():
         ranker.predict([[-np.inf]])
 
 
-def test_callbacks_see_rounds_and_stop_them_and_interrupts_keep_them(capsys):
+def test_callbacks_see_rounds_and_stop_them_and_interrupts_keep_them(capsys, interrupt_at):
     X, y, _ = rows(60)
     steps = []
 
@@ -157,13 +150,8 @@ def test_callbacks_see_rounds_and_stop_them_and_interrupts_keep_them(capsys):
     assert [step.n_iter for step in steps] == [1, 2, 3]
     np.testing.assert_array_equal(steps[-1].coef, ranker.rankings_.alphas)
     assert [step.value for step in steps] == ranker.train_score_[1:].tolist()
-
-    def interrupt(step):
-        if step.n_iter == 2:
-            raise KeyboardInterrupt
-
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        ranker = RankBoost(10).fit(X, y, callback=interrupt)
+        ranker = RankBoost(10).fit(X, y, callback=interrupt_at(2))
     assert (ranker.status_, ranker.n_estimators_) == ("interrupted", 2)
 
 

@@ -26,14 +26,6 @@ from pairrank.metrics import pairwise_accuracy
 pytestmark = pytest.mark.numeric
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
-    y = np.digitize(X @ [2, -1, 0.5, 0] + rng.normal(size=200), [-1, 0.5, 2]).astype(float)
-    return X, y, rng.integers(0, 8, 200)
-
-
 def with_entry(X, value):
     X = X.copy()
     X[7, 2] = value
@@ -45,17 +37,17 @@ BAD_ROWS = [
     (lambda X, y, q: (with_entry(X, -np.inf), y, q, None), "inf.* row 7, feature 2; replace it"),
     (lambda X, y, q: (sparse.csr_matrix(with_entry(X, np.nan)), y, q, None), "row 7, feature 2"),
     (lambda X, y, q: (X, np.where(y == y[4], np.nan, y), q, None), "y contains NaN"),
-    (lambda X, y, q: (X, y[:-1], q, None), "y has 199 entries for 200 rows"),
-    (lambda X, y, q: (X, y, q[:-1], None), "qid has 199 entries"),
+    (lambda X, y, q: (X, y[:-1], q, None), "y has 299 entries for 300 rows"),
+    (lambda X, y, q: (X, y, q[:-1], None), "qid has 299 entries"),
     (lambda X, y, q: (X, y, [None, *q[1:]], None), "qid is missing in row 0"),
     (lambda X, y, q: (X, y, np.where(q == q[0], np.nan, q), None), "qid is missing in row 0"),
-    (lambda X, y, q: (X, y, q, -np.ones(200)), r"sample_weight\[0\] = -1.0 is negative"),
-    (lambda X, y, q: (X, y, q, np.zeros(200)), "every sample_weight is zero"),
+    (lambda X, y, q: (X, y, q, -np.ones(300)), r"sample_weight\[0\] = -1.0 is negative"),
+    (lambda X, y, q: (X, y, q, np.zeros(300)), "every sample_weight is zero"),
     (lambda X, y, q: (X, y, q, np.ones(4)), "sample_weight has 4 entries"),
-    (lambda X, y, q: (X, y, q, np.full(200, 1e-200)), r"between 1e-100 and 1e\+100"),
+    (lambda X, y, q: (X, y, q, np.full(300, 1e-200)), r"between 1e-100 and 1e\+100"),
     (lambda X, y, q: (X, None, q, None), "y is None: ranking requires y.*RowBlocks hold labels"),
-    (lambda X, y, q: (X, np.zeros((200, 2, 2)), q, None), "one dimension"),
-    (lambda X, y, q: (X, np.ones(200), q, None), "one class only"),
+    (lambda X, y, q: (X, np.zeros((300, 2, 2)), q, None), "one dimension"),
+    (lambda X, y, q: (X, np.ones(300), q, None), "one class only"),
 ]
 
 
@@ -90,14 +82,14 @@ def test_comparisons_of_other_rows_are_refused(rows, ranker):
         ranker.fit(X, Pairs([0], [1], n_rows=400))
     with pytest.raises(PairrankError, match="different queries"):
         ranker.fit(np.eye(3), Pairs([0], [1], n_rows=3), qid=[1, 2, 2])
-    for none in (Pairs([], [], n_rows=200), Pairs([0], [1], [0.0], n_rows=200)):
+    for none in (Pairs([], [], n_rows=300), Pairs([0], [1], [0.0], n_rows=300)):
         with pytest.raises(NoPairsError, match="no comparison"):
             ranker.fit(X, none)
     if "graph" in ranker.get_params():
         with pytest.raises(NoPairsError, match="no preference"):
-            ranker.fit(X, rows[1], qid=np.arange(200))
+            ranker.fit(X, rows[1], qid=np.arange(300))
         with pytest.raises(PairrankError, match="leave graph"):
-            clone(ranker).set_params(graph="chain").fit(X, Pairs([0], [1], n_rows=200))
+            clone(ranker).set_params(graph="chain").fit(X, Pairs([0], [1], n_rows=300))
     with pytest.raises(ValueError, match="features"):
         ranker.fit(X, rows[1], qid=qid).predict(X[:, :3])
 
@@ -181,7 +173,7 @@ def test_losses_without_winners_refuse_weights_by_role_but_scores_do_not(
     ranker, reason, role, rows
 ):
     X, y, qid = rows
-    given = {role: np.random.default_rng(1).choice([0.0, 0.5, 2.0], 200)}
+    given = {role: np.random.default_rng(1).choice([0.0, 0.5, 2.0], 300)}
     with pytest.raises(PairrankError, match=f"{role} is not supported here: .*{reason}"):
         ranker.fit(X, y, qid=qid, **given)
     with pytest.raises(PairrankError, match=reason):
@@ -196,16 +188,16 @@ def test_bad_weights_by_role_are_named(role, rows):
     X, y, _ = rows
     for bad, message in (
         (np.ones(3), f"{role} has 3 "),
-        (np.full(200, -1.0), rf"{role}\[0\] = -1.0 is negative"),
-        (np.full(200, np.nan), f"{role} contains NaN in row 0"),
-        (np.full(200, 1e120), f"{role} runs from"),
+        (np.full(300, -1.0), rf"{role}\[0\] = -1.0 is negative"),
+        (np.full(300, np.nan), f"{role} contains NaN in row 0"),
+        (np.full(300, 1e120), f"{role} runs from"),
     ):
         with pytest.raises(PairrankError, match=message):
             RankSVM().fit(X, y, **{role: bad})
         with pytest.raises(PairrankError, match=message):
             pairwise_accuracy(y, X[:, 0], **{role: bad})
     with pytest.raises(NoPairsError, match="winner_weight 0"):
-        RankSVM().fit(X, y, **{role: np.zeros(200), "sample_weight": np.ones(200)})
-    far = np.full(200, 1e80)
+        RankSVM().fit(X, y, **{role: np.zeros(300), "sample_weight": np.ones(300)})
+    far = np.full(300, 1e80)
     with pytest.raises(PairrankError, match=rf"{role} \(times sample_weight\)"):
         RankSVM().fit(X, y, sample_weight=far, **{role: far})

@@ -91,7 +91,7 @@ BAD = {
     "other columns": ("i,j,weigth\n1,0,2\n", "'i', 'j', 'weigth'; pairs have i, j"),
     "twice i": ("i,j,i\n1,2,1\n", "pairs have i, j"),
     "a word": ("1,0\n\n2,x\n", "line 3: column 'j': 'x' is not a finite number"),
-    "an empty cell": ("1,0\n,2\n", "line 2: column 'i': an empty cell"),
+    "an empty cell": ("1,0\n,2\n", "line 2: column 'i' is empty"),
     "a part of a row": ("1,0\n2,0.5\n", r"line 2: j is 0.5, which is not a row"),
     "a negative row": ("1,0\n-1,2\n", "line 2: i is -1, which is not a row: rows go from 0 to 4"),
     "a row too high": ("i,j\n1,0\n\n4,5\n", "line 4: j is 5, .* from 0 to 4"),

@@ -51,9 +51,8 @@ def test_two_side_files_are_refused(tmp_path):
     (tmp_path / "rows.txt").write_text(ROWS)
     for suffix in ("query", "group"):
         (tmp_path / f"rows.txt.{suffix}").write_text("3\n")
-    with pytest.raises(
-        PairrankError, match=r"query and .*group both give rows per query; name one"
-    ):
+    message = r"query and .*group both give rows per query; name one"
+    with pytest.raises(PairrankError, match=message):
         read_rows(tmp_path / "rows.txt")
 
 

@@ -29,12 +29,6 @@ def dense(X) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
-def written(rows: Rows) -> bytes:
-    target = io.BytesIO()
-    write_rows(target, rows)
-    return target.getvalue()
-
-
 def random_bits() -> st.SearchStrategy[float]:
     """Finite doubles of any exponent, subnormal ones too."""
     return (
@@ -96,7 +90,9 @@ def test_what_is_written_reads_back(seed, n_rows, n_features, is_sparse, dtype, 
         queries[0] = "é"
     docid = np.array([f"{row}é#=" for row in range(n_rows)]) if with_docids else None
     rows = Rows(sparse.csr_array(X) if is_sparse else X, y, queries, docid=docid)
-    back = read(written(rows), dtype=dtype, docid="any" if with_docids else None)
+    target = io.BytesIO()
+    write_rows(target, rows)
+    back = read(target.getvalue(), dtype=dtype, docid="any" if with_docids else None)
     assert back.X.dtype == dtype
     assert np.array_equal(dense(back.X), X)
     assert np.array_equal(back.y, y)

@@ -36,21 +36,17 @@ def read_csv(text: str | bytes, **options) -> Rows:
     return read_rows(io.BytesIO(data), format="csv", **options)
 
 
-def assert_same(back: Rows, rows: Rows) -> None:
-    assert np.array_equal(back.X, rows.X)
-    assert back.X.dtype == rows.X.dtype
-    for one, other in ((back.y, rows.y), (back.qid, rows.qid), (back.weight, rows.weight)):
-        assert np.array_equal(one, other)
-    assert back.feature_names == rows.feature_names
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
 def test_what_is_written_reads_back(tmp_path, name, text, dtype):
     rows = example(dtype, text=text)
     write_rows(tmp_path / name, rows, **ROLES)
-    assert_same(read_rows(tmp_path / name, **ROLES, dtype=dtype), rows)
+    back = read_rows(tmp_path / name, **ROLES, dtype=dtype)
+    assert back.X.dtype == rows.X.dtype
+    for one, other in zip(back[:4], rows[:4], strict=True):
+        assert np.array_equal(one, other)
+    assert back.feature_names == rows.feature_names
 
 
 @given(
@@ -122,7 +118,7 @@ def test_cells_may_hold_commas_quotes_and_line_breaks():
         ("label\n1\n", "no column is left as a feature; the columns are 'label'"),
         ("a,a,label\n1,2,3\n", "the header names 'a' more than once"),
         ("a,label\n1,2\n\n3\n", "line 4: 1 cells, 2 are expected"),
-        ("a,label\n1,2\n,3\n", "line 3: column 'a': an empty cell"),
+        ("a,label\n1,2\n,3\n", "line 3: column 'a' is empty"),
         ("a,label\n1,2\nnan,3\n", "line 3: column 'a': 'nan' is not a finite number"),
         ("a,label\n1,2\n1_0,3\n", "line 3: column 'a': '1_0' is not a finite number"),
         ("a,label\n1,\n", "line 2: column 'label' is empty"),
@@ -182,7 +178,7 @@ def test_an_unknown_column_is_refused_in_every_format(format):
     ("columns", "message"),
     [
         ({"label": [1.0, 2.0], "a": [1.0, None]}, "row 1 .*column 'a' is empty"),
-        ({"label": [1.0, 2.0], "a": [float("nan"), 1.0]}, "row 0 .*column 'a' is not finite"),
+        ({"label": [1.0, 2.0], "a": [float("nan"), 1.0]}, "row 0 .*column 'a': 'nan' is not"),
         ({"label": [1.0, None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
         ({"label": ["x", None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
         ({"label": [], "a": []}, "no rows"),
@@ -302,7 +298,7 @@ def test_dates_and_lists_of_parquet_count_as_text_and_booleans_do_not(tmp_path):
 def test_a_csv_column_is_text_if_words_outnumber_numbers(cells, kept):
     text = "label,a,b\n" + "".join(f"{k % 2},1,{cell}\n" for k, cell in enumerate(cells))
     if kept:
-        with pytest.raises(FileFormatError, match=r"column 'b': .*(not a finite|an empty)"):
+        with pytest.raises(FileFormatError, match=r"column 'b'.* is (not a finite|empty)"):
             read_csv(text, drop_text=True)
     else:
         assert read_csv(text, drop_text=True).feature_names == ["a"]

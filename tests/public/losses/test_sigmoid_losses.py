@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import special
 
-from definitions import logistic, probit
 from pairrank.losses import Logistic, Probit, Raykar
 
 pytestmark = pytest.mark.numeric
@@ -51,13 +50,6 @@ def test_probit_is_the_normal_distribution_from_end_to_end():
     tails = np.array([normal_tail(A * abs(value)) / A for value in d])
     np.testing.assert_allclose(loss.phi(d), np.maximum(-d, 0.0) + tails, rtol=1e-13)
     assert loss.phi(np.zeros(1))[0] == pytest.approx(1.0 / (A * math.sqrt(2.0 * math.pi)))
-
-
-@pytest.mark.parametrize(("loss", "definition"), [(Logistic(), logistic), (Probit(), probit)])
-def test_the_definitions_say_the_same(loss, definition):
-    for order, function in enumerate(definition()):
-        wanted = [function(float(d)) for d in MARGINS]
-        np.testing.assert_allclose(loss.phi(MARGINS, order=order), wanted, rtol=1e-13, atol=1e-16)
 
 
 def test_raykar_reports_the_logistic_and_follows_the_probit():

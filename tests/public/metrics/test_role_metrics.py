@@ -25,10 +25,7 @@ CREDIT = {"half": 0.5, "correct": 1.0, "error": 0.0}
 def judged(metric, problem, scores, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairrankWarning)
-        return metric(
-            problem.y, scores, qid=problem.qid, graph=problem.graph, sample_weight=problem.weight,
-            winner_weight=problem.winner, loser_weight=problem.loser, **options,
-        )  # fmt: skip
+        return metric(problem.y, scores, graph=problem.graph, **problem.aligned, **options)
 
 
 def outcomes(problem, scores, ties):
@@ -90,10 +87,8 @@ def test_groups_are_compared_pair_by_pair(problem, seed, roles, compared):
     cells = list(outcomes(problem, scores, "half"))
     if compared:
         i, j = np.array([cell[:2] for cell in cells] or np.empty((0, 2), dtype=int)).T
-        found = pairwise_accuracy(
-            Pairs(i, j, n_rows=problem.y.size), scores, qid=problem.qid, groups=names,
-            sample_weight=problem.weight, winner_weight=problem.winner, loser_weight=problem.loser,
-        )  # fmt: skip
+        pairs = Pairs(i, j, n_rows=problem.y.size)
+        found = pairwise_accuracy(pairs, scores, groups=names, **problem.aligned)
     else:
         found = judged(pairwise_accuracy, problem, scores, groups=names)
     assert found.groups.tolist() == sorted(set(names))

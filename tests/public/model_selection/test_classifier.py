@@ -56,9 +56,7 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(rows, method, weigh
 
 
 @pytest.mark.parametrize(
-    "names",
-    [["no", "yes"], [False, True], [-1e308, 1e308]],
-    ids=lambda names: str(names),
+    "names", [["no", "yes"], [False, True], [-1e308, 1e308]], ids=lambda names: str(names)
 )
 def test_two_classes_of_any_type_are_predicted_as_they_are(rows, names):
     X, codes = rows

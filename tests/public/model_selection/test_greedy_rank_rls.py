@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM, load_model
 from pairrank.exceptions import NoPairsError, PairrankError
-from rls_definitions import refit
+from rls_definitions import awkward_rows, refit
 
 pytestmark = pytest.mark.numeric
 
@@ -151,12 +151,7 @@ def test_leaving_comparisons_out_chooses_as_refits_do(by_query):
 def test_errors_are_those_of_refits_on_awkward_rows(seed, kind):
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(3, 20))
-    X = rng.integers(0, 2, (n_rows, 4)).astype(float)
-    if kind in ("offset", "float32"):
-        X = rng.normal(size=X.shape) + (1e7 if kind == "offset" else 0.0)
-    if kind == "constant":
-        X[:] = 0.1
-    X = X.astype(np.float32) if kind == "float32" else X
+    X = awkward_rows(kind, rng, n_rows, 4)
     y, qid = rng.integers(0, 3, (n_rows, 1)).astype(float), rng.integers(0, 5, n_rows)
     qid[:3], y[:3, 0] = (0, 1, 0), (0.0, 1.0, 2.0)  # two queries, and labels that differ in one
     units = [np.flatnonzero(qid == query) for query in np.unique(qid)]

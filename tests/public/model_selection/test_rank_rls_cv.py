@@ -82,15 +82,28 @@ def test_rows_without_differences_are_ties():
     assert same == pytest.approx(refit_share(doubled, np.array([0, 1, 2, 0, 1, 2.0])), abs=1e-12)
 
 
-def refit_share(X, y):
-    """Return the leave-pair-out accuracy of one query at alpha 1, refit by refit."""
-    credit = []
-    for i, j in np.argwhere(y[:, None] > y):
+def refit_share(X, y, qid=None, weight=None, alpha=1.0):
+    """Return the leave-pair-out accuracy, refit by refit."""
+    qid, weight = (np.ones(y.size) if given is None else given for given in (qid, weight))
+    credit, pairs = [], np.argwhere((y[:, None] > y) & (qid[:, None] == qid))
+    for i, j in pairs:
         rest = ~np.isin(np.arange(y.size), (i, j))
-        coef = refit(X[rest], y[rest, None], np.zeros(y.size - 2), np.ones(y.size - 2), 1.0)
+        coef = refit(X[rest], y[rest, None], qid[rest], weight[rest], alpha)
         margin = float(((X[i] - X[j]) @ coef)[0])
         credit.append(0.5 if abs(margin) < 1e-12 else margin > 0)
-    return np.mean(credit)
+    return np.average(credit, weights=weight[pairs].prod(axis=1))
+
+
+@pytest.mark.parametrize("n_queries", [1, 2])
+def test_a_small_alpha_loses_no_pair_of_wide_rows(n_queries):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X, y = rng.normal(size=(12, 30)), rng.integers(0, 4, 12).astype(float)
+        qid, weight = np.arange(12) % n_queries, rng.exponential(size=12)
+        search = RankRLSCV([1e-9, 1e-6, 1e-4], cv="leave-pair-out")
+        found = search.fit(X, y, qid=qid, sample_weight=weight).validation_scores_
+        wanted = refit_share(X, y, qid, weight, 1e-6)
+        np.testing.assert_allclose(found, np.full((1, 3), wanted), atol=1e-9)
 
 
 def test_a_single_comparison_leaves_nothing_to_learn_from():

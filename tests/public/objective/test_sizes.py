@@ -136,9 +136,8 @@ def few():
 def test_labels_whose_squares_overflow_are_refused_by_row(ranker, few):
     X, y = few
     y[7] = -1e308
-    with pytest.raises(
-        PairrankError, match=r"y\[7\] = -1e\+308 is too large.*: scale the values of y"
-    ):
+    message = r"y\[7\] = -1e\+308 is too large.*: scale the values of y"
+    with pytest.raises(PairrankError, match=message):
         ranker.fit(X, y)
 
 

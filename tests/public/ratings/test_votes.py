@@ -167,7 +167,7 @@ def model():
 def test_the_columns_are_those_of_the_estimator(model):
     ranking = model.ranking_
     assert list(ranking) == [
-        *("item", "score", "standard_error", "low", "high", "rank_low", "rank_high", "n"),
+        *("item", "score", "standard_error", "low", "high", "rank_low", "rank_high", "n")
     ]
     assert len(ranking) == 5
     order = np.argsort(-model.scores_)

@@ -38,11 +38,6 @@ def opened(text, path, width):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
-def probed(text):
-    """Return a page without its policy, which measures itself when it is loaded."""
-    return POLICY.sub("", text).replace("</body>", PROBE)
-
-
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium: install the package chromium"
@@ -85,6 +80,7 @@ def test_a_report_refuses_scripts(pages, tmp_path):
 @pytest.mark.parametrize("width", [1280, 420])
 @pytest.mark.parametrize("name", ["report", "comparison"])
 def test_pages_fit_the_window(pages, name, width, tmp_path):
-    document, _ = opened(probed(pages[name]), tmp_path / "page.html", width)
+    probed = POLICY.sub("", pages[name]).replace("</body>", PROBE)
+    document, _ = opened(probed, tmp_path / "page.html", width)
     assert 'data-overflow="0"' in document
     assert 'data-pictures="0"' in document

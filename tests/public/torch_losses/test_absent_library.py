@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
+import zipfile
 
 import pytest
 
 import pairrank
 from cli_rows import make_rows
 from cli_runs import misused, refused
-from model_records import ModelRecord, write_model
 from pairrank.exceptions import MissingLibraryError
 from pairrank.io import write_rows
 
@@ -26,7 +27,10 @@ def without_torch(monkeypatch):
 
 
 def test_the_error_says_what_to_install(tmp_path):
-    write_model(tmp_path / "model", ModelRecord("RankNet", {}, {}, {"n_features_in_": 1}))
+    header = {"format": "pairrank-model", "version": 2, "estimator": "RankNet"}
+    header |= {"params": {}, "info": {"n_features_in_": 1}, "arrays": []}
+    with zipfile.ZipFile(tmp_path / "model", "w") as archive:
+        archive.writestr("model.json", json.dumps(header))
     for needs_torch in (
         lambda: pairrank.torch,
         lambda: pairrank.RankNet(),

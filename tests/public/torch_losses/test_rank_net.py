@@ -12,13 +12,15 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 import joblib  # noqa: E402
 import torch  # noqa: E402
+from numpydoc.docscrape import ClassDoc  # noqa: E402
 from scipy import sparse  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
+from definitions import preferences_of  # noqa: E402
 from loss_table import NAMED  # noqa: E402
 from pairrank import OrderGraph, Pairs, PairwiseRanker, RankNet, load_model  # noqa: E402
-from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError  # noqa: E402
+from pairrank.exceptions import NoPairsError, PairrankError  # noqa: E402
 
 SMOOTH = sorted(name for name in NAMED if NAMED[name]().smooth and name != "raykar")
 KINKED = sorted(name for name in NAMED if not NAMED[name]().smooth)
@@ -39,16 +41,6 @@ def test_scikit_learn_finds_nothing_amiss(estimator, check):
     check(estimator)
 
 
-def every_pair(y, qid, graph="full"):
-    """Return the winners and losers of all preferences."""
-    above = (y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :])
-    if graph == "chain":
-        for row in range(y.size):
-            winners = np.flatnonzero(above[:, row])
-            above[winners, row] = y[winners] == y[winners].min(initial=np.inf)
-    return np.nonzero(above)
-
-
 @pytest.mark.parametrize("graph", ["full", "chain"])
 @pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
 @pytest.mark.parametrize("loss", [*SMOOTH, *KINKED])
@@ -57,7 +49,7 @@ def test_the_objective_is_the_sum_over_explicit_pairs(rows, loss, reduction, gra
     weight = np.random.default_rng(1).uniform(0.5, 2.0, 80)
     options = {"loss": loss, "graph": graph, "alpha": 0.7, "max_iter": 3, "solver": "adam"}
     net = RankNet((4,), reduction=reduction, **options).fit(X, y, qid=qid, sample_weight=weight)
-    i, j = every_pair(y, qid, graph)
+    i, j = np.transpose(preferences_of(y, qid, graph))
     pair_weight = weight[i] * weight[j]
     of_queries = np.bincount(qid[i], pair_weight, minlength=12)
     scale = {
@@ -211,7 +203,8 @@ def test_copies_and_files_predict_the_same(rows, tmp_path, hidden):
     X, y, qid = rows
     net = RankNet(hidden, solver="adam", max_iter=5, loss="probit").fit(X, y, qid=qid)
     scores = net.predict(X)
-    for copied in (pickle.loads(pickle.dumps(net)), _dumped(net, tmp_path)):
+    joblib.dump(net, tmp_path / "joblib")
+    for copied in (pickle.loads(pickle.dumps(net)), joblib.load(tmp_path / "joblib")):
         np.testing.assert_array_equal(copied.predict(X), scores)
     net.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
@@ -220,36 +213,6 @@ def test_copies_and_files_predict_the_same(rows, tmp_path, hidden):
     assert hasattr(loaded, "coef_") == (hidden == ())
     assert loaded.fit(X, y, qid=qid).predict(X) == pytest.approx(scores)
     assert "Parameters" in net._repr_html_()
-
-
-def _dumped(net, folder):
-    joblib.dump(net, folder / "joblib")
-    return joblib.load(folder / "joblib")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"parameters_": np.zeros(3)}, "the network has 70 parameters, but parameters_ 3"),
-        ({"parameters_": None}, "network_ is missing"),
-        ({"feature_scale_": None}, "feature_scale_ is missing or not greater than 0"),
-        ({"feature_scale_": np.zeros(5)}, "feature_scale_ is missing or not greater than 0"),
-        ({"feature_mean_": np.zeros(4)}, "feature_mean_ is float64 of shape"),
-        ({"hidden_layer_sizes": [10**9, 10**9]}, "the network has 10000000"),
-    ],
-)
-def test_damaged_files_are_refused(rows, tmp_path, change, message):
-    from model_records import read_model, write_model
-
-    X, y, qid = rows
-    RankNet(solver="adam", max_iter=1).fit(X, y, qid=qid).save(tmp_path / "model")
-    record = read_model(tmp_path / "model")
-    arrays = {name: change.get(name, array) for name, array in record.arrays.items()}
-    arrays = {name: array for name, array in arrays.items() if array is not None}
-    params = {name: change.get(name, value) for name, value in record.params.items()}
-    write_model(tmp_path / "model", record._replace(arrays=arrays, params=params))
-    with pytest.raises(FileFormatError, match=message):
-        load_model(tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -287,16 +250,10 @@ def test_rows_that_cannot_be_learnt_from_are_refused(rows):
         RankNet((), solver="sgd", learning_rate=1e300, loss="squared_hinge").fit(X, y, qid=qid)
 
 
-def test_every_parameter_and_fitted_attribute_is_described(rows):
-    import inspect
-
-    from numpydoc.docscrape import ClassDoc
-
+def test_every_fitted_attribute_is_described(rows):
     X, y, _ = rows
-    document = ClassDoc(RankNet)
-    described = [name for entry in document["Parameters"] for name in entry.name.split(", ")]
-    assert described == list(inspect.signature(RankNet).parameters)
-    attributes = {name for entry in document["Attributes"] for name in entry.name.split(", ")}
+    document = ClassDoc(RankNet)["Attributes"]
+    attributes = {name for entry in document for name in entry.name.split(", ")}
     for hidden in ((), (3,)):
         net = RankNet(hidden, solver="adam", max_iter=1).fit(X, y, X_val=X, y_val=y)
         assert {name for name in vars(net) if name.endswith("_")} <= attributes
