@@ -95,7 +95,7 @@ class FittedRanker(BaseRanker, ABC):
         self
         """
         layout, held_layout = rows_given(rows_by_name, "", "_val")
-        if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):
+        if isinstance(X, RowBlocks) and hasattr(self, "_prepare_blocks"):
             from pairrank.estimators._blocks import fit_row_blocks
 
             refuse_given(y=y, **layout)
@@ -251,17 +251,12 @@ class SolvedRanker(FittedRanker, ABC):
         super()._check_parameters()
 
     def _check_blocks(self) -> None:
-        """Raise a PairrankError where the ranker, or a parameter, needs all rows in memory.
+        """Raise a PairrankError where a parameter needs all rows in memory.
 
         A ranker that learns from blocks defines `_prepare_blocks(passes, catalog)`, which lays them
         out and returns what has `n_pairs` and `n_ties` (or None), and `_block_solver(passes,
         prepared)`, which returns the function that solves for a target, by number.
         """
-        if not hasattr(self, "_prepare_blocks"):
-            raise PairrankError(
-                f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
-                "take RankSVM, RankNCG or another linear ranker"
-            )
         if self._maps_features or self._is_precomputed:
             raise PairrankError(
                 f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "

@@ -80,6 +80,8 @@ def mean_of_lists(
 
     `gains` refuses negative labels.
     """
+    from pairrank.compiled.sorting import sorted_segments
+
     if k is not None:
         check_number(k, "k", integer=True)
     if empty != "skip":
@@ -94,7 +96,12 @@ def mean_of_lists(
             "mean_average_precision or pairwise_accuracy"
         )
     queries = by_query(judged)
-    values = value(_best_first(judged, queries, k, relevant_from))
+    keys, places = sorted_segments(-judged.scores[queries.order], queries.starts)
+    labels = judged.labels[queries.order][places].astype(np.float64)
+    longest = int(np.diff(queries.starts).max(initial=0))
+    cutoff = longest if k is None else min(int(k), longest)
+    relevant = is_relevant(labels, relevant_from)
+    values = value(Lists(keys, labels, relevant, queries.starts, longest, cutoff))
     if empty != "skip":
         values[np.isnan(values)] = empty
     weights = _query_weights(judged, queries)
@@ -116,16 +123,6 @@ def check_relevant_from(relevant_from: Any) -> None:
     """Raise a PairrankError where the lowest relevant label is not a number."""
     if relevant_from is not None:
         check_number(relevant_from, "relevant_from", low=-np.inf)
-
-
-def _best_first(judged: Judged, rows: ByQuery, k: int | None, relevant_from: float | None) -> Lists:
-    from pairrank.compiled.sorting import sorted_segments
-
-    keys, places = sorted_segments(-judged.scores[rows.order], rows.starts)
-    labels = judged.labels[rows.order][places].astype(np.float64)
-    longest = int(np.diff(rows.starts).max(initial=0))
-    cutoff = longest if k is None else min(int(k), longest)
-    return Lists(keys, labels, is_relevant(labels, relevant_from), rows.starts, longest, cutoff)
 
 
 def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray | None:
