@@ -17,7 +17,7 @@ _ORDER = (
 def entries(section: str) -> dict[str, str]:
     """Return the entries of a numpydoc section by name; names joined by commas share one."""
     found = {}
-    for entry in re.split(r"\n(?=\S)", section.strip("\n")):
+    for entry in filter(None, re.split(r"\n+(?=\S)", section.strip("\n"))):
         for name in entry.partition("\n")[0].partition(" :")[0].split(", "):
             found[name] = entry
     return found
@@ -36,26 +36,24 @@ def completed(doc: str, parameters: list[str], known: dict[str, str]) -> str:
     "Parameters" gets an entry for each of `parameters`, in their order. In "Attributes", a line
     of bare names becomes their entries. Sections that are missing are added if `known` has them.
     """
-    intro, found = sections(doc)
-    found = {title: known[title] for title in _ORDER if title in known} | found
-    for title, body in found.items():
-        own = entries(body)
-        if title == "Parameters":
-            wanted = [own.get(name) or known.get(name) for name in parameters]
-        elif title == "Attributes":
-            wanted = [entry if " :" in entry else known[name] for name, entry in own.items()]
-        else:
-            continue
-        found[title] = "\n".join(dict.fromkeys(filter(None, wanted)))
+    intro, own = sections(doc)
+    found = {title: known[title] for title in _ORDER if title in known} | own
+    described = known | entries(own.get("Parameters", ""))
+    attributes = entries(known.get("Attributes", "")) | entries(own.get("Attributes", ""))
+    wanted: dict[str, list[Any]] = {
+        "Parameters": [described.get(name) for name in parameters],
+        "Attributes": [e if " :" in e else known[name] for name, e in attributes.items()],
+    }
+    found |= {title: "\n".join(dict.fromkeys(filter(None, each))) for title, each in wanted.items()}
     last = len(_ORDER)
     titles = sorted(found, key=lambda title: _ORDER.index(title) if title in _ORDER else last)
-    return "\n\n".join([intro, *(f"{each}\n{'-' * len(each)}\n{found[each]}" for each in titles)])
+    parts = (f"{each}\n{'-' * len(each)}\n{found[each]}" for each in titles if found[each])
+    return "\n\n".join([intro, *parts])
 
 
 def parameters_of(documented: Any) -> dict[str, str]:
     """Return the descriptions of the parameters of a class or function, by name."""
-    _, found = sections(documented.__doc__ or "")
-    return entries(found["Parameters"]) if "Parameters" in found else {}
+    return entries(sections(documented.__doc__ or "")[1].get("Parameters", ""))
 
 
 def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]:
@@ -63,7 +61,7 @@ def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]
 
     Later descriptions replace earlier ones; those in the docstring replace all.
     """
-    together: dict[str, str] = {"Parameters": ""}
+    together: dict[str, str] = {}
     for each in known:
         together |= each
 
@@ -78,17 +76,17 @@ def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]
     return complete
 
 
-def keywords_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of a function that are passed by keyword only."""
-    parameters = inspect.signature(function).parameters.values()
-    return [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+def keywords_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function that are passed by keyword only, by name."""
+    parameters = inspect.signature(function).parameters
+    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
 def showing(keywords: Iterable[inspect.Parameter]) -> Callable[[_Documented], _Documented]:
     """Return a decorator that shows keywords in a signature in place of its ``**`` parameter."""
 
     def show(function: _Documented) -> _Documented:
-        signature = inspect.signature(function)
+        signature = inspect.signature(function, follow_wrapped=False)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         names = {each.name for each in own}
         added = [each for each in keywords if each.name not in names]

@@ -256,9 +256,13 @@ def check_length(values: Any, name: str, n_rows: int | None) -> None:
 
 
 def check_number(
-    value: Any, name: str, *, low: float = 0.0, inclusive: bool = False, integer: bool = False
-) -> None:
-    """Raise a PairrankError where a parameter is not a finite number greater than `low`."""
+    value: Any, name: str, *, low: float = 0.0, inclusive: bool = False, integer: bool = False,
+    below: float = np.inf, most: float = np.inf,
+) -> None:  # fmt: skip
+    """Raise a PairrankError where a parameter is not a finite number between its bounds.
+
+    It must be greater than `low`, or (`inclusive`) at least that, less than `below` and at `most`.
+    """
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool) or not fits_a_float(value):
         wanted = "a whole number" if integer else "a finite number"
@@ -266,6 +270,9 @@ def check_number(
     if value < low or (value == low and not inclusive):
         bound = "at least" if inclusive else "greater than"
         raise PairrankError(f"{name} must be {bound} {low:g} (got {shown(value)})")
+    if not (value < below and value <= most):
+        bound = f"at most {most:g}" if value < below else f"less than {below:g}"
+        raise PairrankError(f"{name} must be {bound} (got {shown(value)})")
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairrank.boosting.rows import boosted_rows, is_data, is_matrix, own_arrays
-from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.metrics._names import Metric, metric_named
+from pairrank.exceptions import NoPairsError
+from pairrank.metrics._names import metric_named
 
 _MAXIMISED = ("auc", "pre", "map", "ndcg")
 """How names begin that XGBoost's early stopping maximises; it minimises all others."""
@@ -69,7 +69,9 @@ class RankingMetric:
         loser_weight: ArrayLike | None = None,
         **options: Any,
     ) -> None:
-        self.name, self.metric = str(name), _with_options(name, options)
+        self.name, self.metric = str(name), metric_named(name)
+        for option, value in options.items():
+            self.metric = self.metric.with_option(name, option, value, option)
         self.own = own_arrays(
             qid=qid,
             sample_weight=sample_weight,
@@ -131,17 +133,3 @@ class RankingMetric:
                 "rows: add queries with rows of different labels, or choose another metric"
             )
         return value
-
-
-def _with_options(name: Any, options: dict[str, Any]) -> Metric:
-    """Return the metric of a name with further options, which must be its own."""
-    metric = metric_named(name)
-    known = [each for each in metric.parameters if each in (*metric.named_options, "graph")]
-    for option in options:
-        if option not in known or option in metric.options:
-            listed = ", ".join(f"{each}=..." for each in known) or "none"
-            raise PairrankError(
-                f"{option} is not an option of the metric {name!r}, or is set twice; its options: "
-                f"{listed}"
-            )
-    return metric._replace(options={**metric.options, **options})

@@ -119,6 +119,8 @@ def arguments_of(
     `docids` document identifiers must be there.
     """
     options = {name: None if value == "" else value for name, value in columns.items()}
+    for name in ("stream", "memory_limit"):
+        options.pop(name, None)
     if columns["label"] is None:
         options["label"] = "label"
     if not has_names(source, columns):

@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 from pairrank._docstrings import parameters_of
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, RATINGS, Model, flag_of, settings_of
-from pairrank.cli._options import COLUMNS, GRAPH, PANELS, choice, option, parameter, reader
+from pairrank.cli._options import GRAPH, PANELS, choice, option, parameter, reader
 from pairrank.losses import LOSSES
 
 _NONE = "none"
@@ -43,11 +43,12 @@ _PANELS = {
 def spread(function: Callable[..., Any], model: Model | None = None) -> Callable[..., Any]:
     """Return a command's function with one option per parameter.
 
-    `columns` becomes the options of COLUMNS, and `**params` those of a model. A parameter of the
-    function itself replaces the option of COLUMNS of the same name.
+    `columns` becomes the options in its annotation, and `**params` those of a model. A parameter of
+    the function itself replaces an option of the same name.
     """
     own = inspect.signature(function, eval_str=True).parameters
-    columns = [each for each in COLUMNS if "columns" in own and each.name not in own]
+    offered = typing.get_args(own["columns"].annotation)[1] if "columns" in own else ()
+    columns = [each for each in offered if each.name not in own]
     shown = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, each in own.items()

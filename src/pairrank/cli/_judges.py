@@ -32,15 +32,11 @@ class Ranker:
         self.wanted = Wanted(n_features, features, zero_based, columns)
 
     def streamed(
-        self,
-        source: str,
-        columns: Columns,
-        memory_limit: float | None,
-        roles: Collection[str] = JUDGING,
+        self, source: str, columns: Columns, roles: Collection[str] = JUDGING
     ) -> tuple[Rows, Any]:
         """Return the rows of files, without features, and their scores, in one pass."""
         with Progress(f"reading {source}", quiet=False) as line:
-            blocks = stream_rows(source, columns, memory_limit, line, self.wanted, roles)
+            blocks = stream_rows(source, columns, line, self.wanted, roles)
             scores, labels = blocks._scored(self.estimator, labelled=bool(roles))
         return rows_in(blocks, labels), scores
 
@@ -63,7 +59,7 @@ class ScoreFile:
         self.path = path
         self.values = np.array(lines, dtype=np.float64)
 
-    def streamed(self, source: str, columns: Columns, memory_limit: float | None) -> Any:
+    def streamed(self, source: str, columns: Columns) -> Any:
         """Refuse rows that are read block by block."""
         raise UsageError(f"{self.path} is a file of scores: leave out --stream.")
 
@@ -104,17 +100,12 @@ def rows_of(
 
 
 def judged(
-    judges: Sequence[Judge],
-    data: str,
-    columns: Columns,
-    pairs: str | None,
-    stream: bool,
-    memory_limit: float | None,
+    judges: Sequence[Judge], data: str, columns: Columns, pairs: str | None
 ) -> tuple[Rows, list[Any]]:
     """Return the rows of DATA, and their scores by each judge."""
     refused = {"--pairs": pairs, "--docid": columns["docid"]}
-    if is_streamed(data, columns, stream, memory_limit, refused):
-        found = [judge.streamed(data, columns, memory_limit) for judge in judges]
+    if is_streamed(data, columns, refused):
+        found = [judge.streamed(data, columns) for judge in judges]
         return found[0][0], [scores for _, scores in found]
     loaded = rows_of(judges, data, columns, pairs)
     with named(data):

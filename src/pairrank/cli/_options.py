@@ -70,9 +70,6 @@ def parameter(name: str, kind: Any, shown: Any, default: Any = None) -> inspect.
     return inspect.Parameter(name, by_keyword, default=default, annotation=Annotated[kind, shown])
 
 
-Columns = dict[str, Any]
-"""The values of COLUMNS: arguments of `read_rows`. A command's parameter `columns` holds them."""
-
 _HOLDS = {role: f"{each.holds}." for role, each in ROW_COLUMNS.items()}
 _HOLDS["label"] += r" \[default: label]"
 _HOLDS |= {"time": "times, which may be censored.", "event": "events: 1 observed, 0 censored."}
@@ -100,6 +97,39 @@ COLUMNS = (
     parameter("dtype", str, _DTYPE, "float64"),
 )
 """The options for the format of a data file and the names of its columns."""
+
+Columns = Annotated[dict[str, Any], COLUMNS]
+"""The values of COLUMNS, most of them arguments of `read_rows`, in a parameter `columns`."""
+
+
+def read_bytes_named(text: Any) -> float:
+    """Return the bytes that a text names: a number, perhaps with kB, MB, GB or TB.
+
+    Examples
+    --------
+    >>> read_bytes_named("2GB"), read_bytes_named("5e8")
+    (2000000000.0, 500000000.0)
+    """
+    found = re.fullmatch(r"(\d+\.?\d*(?:e\d+)?) ?([kmgt]b)?", str(text).strip().lower())
+    size = float(found[1]) * _BYTES.get(found[2], 1.0) if found else 0.0
+    if not 0 < size < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a number of bytes, such as 2GB.")
+    return size
+
+
+_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+_STREAM = (
+    "Read Parquet block by block, again in each pass: a file, a folder, or a pattern in quotes."
+)
+_LIMIT = "--stream: the memory to use, such as 4GB; 1GB if left out. More keeps blocks in memory."
+STREAM = (
+    parameter("stream", bool, option("Data", _STREAM, "--stream"), False),
+    parameter(
+        "memory_limit", Any, option("Data", _LIMIT, metavar="BYTES", parser=read_bytes_named)
+    ),
+)
+StreamedColumns = Annotated[dict[str, Any], (*COLUMNS, *STREAM)]
+"""`Columns` of a command that can also read block by block."""
 
 Unlabelled = Annotated[str | None, column("CSV, Parquet: a label's column, ignored.")]
 
@@ -215,39 +245,3 @@ PairsOption = Annotated[
 ]
 Json = Annotated[bool, option("Output", "Print one JSON object on stdout.", "--json")]
 Quiet = Annotated[bool, option("Output", "No progress and no summary.", "--quiet", "-q")]
-
-
-def read_bytes_named(text: Any) -> float:
-    """Return the bytes that a text names: a number, perhaps with kB, MB, GB or TB.
-
-    Examples
-    --------
-    >>> read_bytes_named("2GB"), read_bytes_named("5e8")
-    (2000000000.0, 500000000.0)
-    """
-    found = re.fullmatch(r"(\d+\.?\d*(?:e\d+)?) ?([kmgt]b)?", str(text).strip().lower())
-    size = float(found[1]) * _BYTES.get(found[2], 1.0) if found else 0.0
-    if not 0 < size < math.inf:
-        raise typer.BadParameter(f"{text!r} is not a number of bytes, such as 2GB.")
-    return size
-
-
-_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-Stream = Annotated[
-    bool,
-    option(
-        "Data",
-        "Read Parquet block by block, again in each pass: a file, a folder, or a pattern in "
-        "quotes.",
-        "--stream",
-    ),
-]
-MemoryLimit = Annotated[
-    Any,
-    option(
-        "Data",
-        "--stream: the memory to use, such as 4GB; 1GB if left out. More keeps blocks in memory.",
-        metavar="BYTES",
-        parser=read_bytes_named,
-    ),
-]

@@ -100,7 +100,6 @@ def load_rows(
 def stream_rows(
     source: str,
     columns: Columns,
-    memory_limit: float | None,
     line: Progress,
     wanted: Wanted = UNKNOWN,
     roles: Collection[str] = JUDGING,
@@ -114,8 +113,8 @@ def stream_rows(
         given["drop"].append(given["docid"])
     given["dtype"] = None if columns["dtype"] == "float64" else given["dtype"]
     chosen = {name: given[name] for name in (*IN_BLOCKS, "drop", "drop_text", "dtype")}
-    if memory_limit is not None:
-        chosen["memory_limit"] = memory_limit
+    if columns["memory_limit"] is not None:
+        chosen["memory_limit"] = columns["memory_limit"]
     with explained(columns, remembered):
         blocks = RowBlocks.from_parquet(source, **chosen, features=wanted.features)
     if wanted.features is None:
@@ -129,22 +128,16 @@ def rows_in(blocks: Any, labels: Any) -> Rows:
     return Rows(blocks, weight=labels.sample_weight, **parts)
 
 
-def is_streamed(
-    data: str,
-    columns: Columns,
-    stream: bool,
-    memory_limit: float | None,
-    refused: dict[str, Any],
-) -> bool:
+def is_streamed(data: str, columns: Columns, refused: dict[str, Any]) -> bool:
     """Whether --stream asks to read DATA block by block; a UsageError if that is impossible.
 
     `refused` are the options that need all rows in memory, by their flags, with their values.
     """
     paths = files_of(data)
-    if not stream:
+    if not columns["stream"]:
         if paths != [data] or Path(data).is_dir():
             raise UsageError(f"{data} names several files: read them with --stream.")
-        if memory_limit is not None:
+        if columns["memory_limit"] is not None:
             raise UsageError("--memory-limit needs --stream.")
         if Path(data).is_file() and os.path.getsize(data) > memory_bytes():
             raise UsageError(f"{data} is larger than the memory: read it with --stream.")
@@ -153,19 +146,13 @@ def is_streamed(
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if format_in(data, columns) != "parquet":
         same = " with the same options of columns" * has_names(paths[0], columns)
-        raise UsageError(
-            f"--stream reads Parquet: convert text first{same}, {_conversion_of(paths[0])}."
-        )
+        stem, _ = os.path.splitext(uncompressed(paths[0]))
+        command = shlex.join(["pairrank", "convert", paths[0], f"{stem}.parquet"])
+        raise UsageError(f"--stream reads Parquet: convert text first{same}, {command}.")
     for flag, given in (refused | {flag_of(name): columns[name] for name in _IN_MEMORY}).items():
         if given:
             raise UsageError(f"{flag} needs all rows in memory: leave out {flag} or --stream.")
     return True
-
-
-def _conversion_of(path: str) -> str:
-    """Return the command that converts text to Parquet."""
-    stem, _ = os.path.splitext(uncompressed(path))
-    return shlex.join(["pairrank", "convert", path, f"{stem}.parquet"])
 
 
 def memory_bytes() -> int:

@@ -21,14 +21,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
-for command in (
-    *(train, predict, evaluate, report, compare, ratings, export, info, convert, demo),
-):
-    with_params = command in (train, ratings)
-    app.command(cls=ModelCommand if with_params else None)(spread(command))
+for command in train, predict, evaluate, report, compare, ratings, export, info, convert, demo:
+    app.command(cls=ModelCommand if command in (train, ratings) else None)(spread(command))
 
 
 def _show_version(wanted: bool) -> None:

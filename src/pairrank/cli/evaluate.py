@@ -39,9 +39,7 @@ def predict(
         ),
     ] = None,
     label: options.Unlabelled = None,
-    columns: options.Columns,
-    stream: options.Stream = False,
-    memory_limit: options.MemoryLimit = None,
+    columns: options.StreamedColumns,
 ) -> None:
     """Write the score of every row of DATA, in order; higher is better.
 
@@ -53,8 +51,8 @@ def predict(
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}
     refused = {"--run": run, "--docid": columns["docid"]}
-    if is_streamed(data, given, stream, memory_limit, refused):
-        write_scores(output, ranker.streamed(data, given, memory_limit, roles=())[1])
+    if is_streamed(data, given, refused):
+        write_scores(output, ranker.streamed(data, given, roles=())[1])
         return
     roles = () if run is None else ("qid", "docid")
     rows = load_rows(data, given, ranker.wanted, roles=roles, docids=run is not None)
@@ -69,9 +67,7 @@ def predict(
 def write_scores(output: str, scores: Any) -> None:
     """Write one score per line."""
     with atomic_write(output) as file:
-        for start in range(0, len(scores), 65536):
-            block = scores[start : start + 65536].tolist()
-            file.write("".join(f"{score!r}\n" for score in block).encode())
+        file.writelines(f"{float(score)!r}\n".encode() for score in scores)
 
 
 SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
@@ -95,9 +91,7 @@ def evaluate(
     seed: Annotated[
         int | None, options.option("Validation", "Seed of --resamples; 0 if left out.")
     ] = None,
-    columns: options.Columns,
-    stream: options.Stream = False,
-    memory_limit: options.MemoryLimit = None,
+    columns: options.StreamedColumns,
     per_query: options.PerQuery = None,
     as_json: options.Json = False,
 ) -> None:
@@ -116,7 +110,7 @@ def evaluate(
         check_table(per_query, *inputs)
     files_in(*inputs)
     judges = [judge_of(path) for path in (model, against) if path is not None]
-    rows, scores = judged(judges, data, columns, pairs, stream, memory_limit)
+    rows, scores = judged(judges, data, columns, pairs)
     own = judges[0].estimator
     graph = getattr(own, "graph", "full") if graph is None else graph
     n_pairs, order = count_preferences(rows, graph, pairs or data)
@@ -137,9 +131,9 @@ def evaluate(
             for each in scores
         ]
     if per_query is not None:
-        beside = {} if against is None else tables[1]
-        beside = {f"{name}_against": part for name, part in beside.items() if name != "qid"}
-        write_columns(per_query, {**tables[0], **beside})
+        first, *others = tables
+        beside = {f"{name}_against": other[name] for other in others for name in names}
+        write_columns(per_query, {**first, **beside})
     if against is not None:
         title = f"{model} against {against} on {data}"
         with named(data):

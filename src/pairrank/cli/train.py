@@ -66,9 +66,7 @@ def train(
         bool,
         option("Validation", "Pick the strength that is best on the --valid rows.", "--search"),
     ] = False,
-    columns: options.Columns,
-    stream: options.Stream = False,
-    memory_limit: options.MemoryLimit = None,
+    columns: options.StreamedColumns,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     **params: Any,
@@ -86,10 +84,10 @@ def train(
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
     start, progress = time.perf_counter(), Progress(quiet=quiet)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    streamed = is_streamed(data, columns, stream, memory_limit, refused)
+    streamed = is_streamed(data, columns, refused)
     if streamed:
         check_streamed(model, ranker)
-    rows, held = read(ranker, inputs, columns, progress, streamed, memory_limit, quiet)
+    rows, held = read(ranker, inputs, columns, progress, streamed, quiet)
     if held is not None:
         with named(str(valid)):
             check_metrics([metric], held.y)
@@ -103,7 +101,7 @@ def train(
     if held is not None:
         scores = ranker.predict(held.X)
         summary[f"valid {metric}"] = metric_named(metric).of(held.y, scores, held.layout, ranker)
-    if not stream and rows.feature_names is not None:
+    if not streamed and rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
     if not whole:
@@ -120,13 +118,12 @@ def read(
     columns: options.Columns,
     progress: Progress,
     streamed: bool,
-    memory_limit: float | None,
     quiet: bool,
 ) -> tuple[Rows, Rows | None]:
     """Return training and validation rows, in memory or in blocks; set the ranker's graph."""
     data, pairs, valid, valid_pairs = inputs
     if streamed:
-        blocks = stream_rows(data, columns, memory_limit, progress)
+        blocks = stream_rows(data, columns, progress)
         rows, wanted = Rows(blocks), Wanted(features=blocks.feature_names)
     else:
         rows = load_rows(data, columns, pairs=pairs, quiet=quiet)
@@ -142,7 +139,7 @@ def read(
     if not streamed:
         of_valid = columns | {"query_sizes": None}
         return rows, load_rows(valid, of_valid, wanted, pairs=valid_pairs, quiet=quiet)
-    others = stream_rows(valid, columns, memory_limit, progress, wanted)
+    others = stream_rows(valid, columns, progress, wanted)
     with named(valid):
         return rows, rows_in(others, others.labels())
 
@@ -171,9 +168,9 @@ def check_validation(
         "--valid-pairs": valid_pairs is not None,
         "--patience": ranker._stops_early and not draws,
     }
-    if valid is None and any(needs.values()):
-        asked = next(flag for flag, needed in needs.items() if needed)
-        raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
+    for flag, needed in needs.items():
+        if valid is None and needed:
+            raise UsageError(f"{flag} needs validation rows: give --valid FILE.")
     if ranker._stops_early and metric != "pairwise_accuracy":
         ranker.set_params(validation_metric=metric)
     if valid_pairs is not None and metric_named(metric).judges != "preferences":

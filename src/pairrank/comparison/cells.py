@@ -41,11 +41,6 @@ class Rows(NamedTuple):
     y: Array
     layout: dict[str, Any]
 
-    @property
-    def qid(self) -> Array | None:
-        """The queries, None if there is one only."""
-        return self.layout.get("qid")
-
     def part(self, places: NDArray[np.intp]) -> Rows:
         """Return some of the rows."""
         layout = {name: values[places] for name, values in self.layout.items()}
@@ -143,16 +138,18 @@ def _judged(task: Task, candidate: Candidate, split: Split) -> tuple[dict[str, A
         **{name: each.value for name, each in measured.items()},
         "warnings": "; ".join(said),
     }
-    codes = np.zeros(1, int) if test.qid is None else query_codes(test.qid)[0]
+    qid = test.layout.get("qid")
+    codes = np.zeros(1, int) if qid is None else query_codes(qid)[0]
     return score, {"qid": codes, **{name: each.by_query for name, each in measured.items()}}
 
 
 def folds_of(cv: Any, rows: Rows, seed: int) -> list[Split]:
     """Return folds of whole queries in random order, or of rows where there are no queries."""
-    if isinstance(cv, Integral) and rows.qid is not None:
+    qid = rows.layout.get("qid")
+    if isinstance(cv, Integral) and qid is not None:
         validation.check_number(cv, "cv", low=2, inclusive=True, integer=True)
         cv = QueryKFold(int(cv), shuffle=True, random_state=seed)
-    return list(splits_of(cv, rows.X, rows.y, rows.qid, seed))
+    return list(splits_of(cv, rows.X, rows.y, qid, seed))
 
 
 def check_inner_folds(inner_cv: Any) -> None:

@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
-from pairrank._docstrings import described_by, entries
 from pairrank._protocols import Array
 from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
 from pairrank.comparison.tables import Difference, columns_of, differences_of, summary_of, units_of
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
+from pairrank.plotting.subject import judged_rows
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.report.measures import chosen_metrics
@@ -30,16 +30,7 @@ from pairrank.report.measures import chosen_metrics
 _LOGGER = logging.getLogger("pairrank")
 
 
-@described_by(
-    entries("""
-qid : array-like of shape (n_rows,), optional
-    Queries: folds hold whole queries, and tests are over queries. None: folds are made of rows, and
-    tests are over folds.
-sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
-    Row weights, in training and in metrics. A model that takes none of those given gets its reason.
-""")
-)
-@takes_rows("")
+@metric(roles=True)
 def compare(
     X: Any,
     y: ArrayLike,
@@ -93,6 +84,12 @@ def compare(
         The number of random swaps, and of bootstrap samples, in tests over queries.
     random_state : int
         The seed of folds, models and tests.
+    qid : array-like of shape (n_rows,), optional
+        Queries: folds hold whole queries, and tests are over queries. None: folds are made of rows,
+        and tests are over folds.
+    sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+        Row weights, in training and in metrics. A model that takes none of those given gets its
+        reason.
 
     Returns
     -------
@@ -132,12 +129,18 @@ def compare(
     check_resampling(n_resamples, 0.95, random_state)
     chosen = models_named(models, baseline)
     candidates = [candidate_of(name, chosen[name], graph, random_state) for name in chosen]
-    (layout,) = rows_given(rows, "")
-    given = _checked_rows(X, y, layout)
+    if isinstance(y, Pairs):
+        raise PairrankError(
+            "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
+            "pointwise models; compare rankers of Pairs by their CV classes"
+        )
+    # missing features stay, for the models that take them
+    X = validation.check_features(BaseEstimator(), X, reset=True, missing=True)
+    labels, layout = judged_rows(y, X.shape[0], rows)
     query_names: Array = np.array([None])
-    if given.qid is not None:
-        query_names, codes = query_codes(given.qid)
-        given = given._replace(layout={**given.layout, "qid": codes})
+    if "qid" in layout:
+        query_names, layout["qid"] = query_codes(layout["qid"])
+    given = Rows(X, labels, layout)
     judged_by = chosen_metrics(metrics, given.y, given.layout)
     levels = Levels.build(given.y, graph=graph, **given.layout)
     levels.require_pairs()
@@ -168,7 +171,7 @@ def compare(
         judged = {name: values[scores["reason"] == ""] for name, values in scores.items()}
         unit = judged["repeat"] * settings["n_folds"] + judged["fold"]
         ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
-    units = {metric: units_of(judged, metric, unit) for metric in judged_by}
+    units = {name: units_of(judged, name, unit) for name in judged_by}
     tests = differences_of(units, baseline, ratio, n_resamples, random_state)
     return ComparisonResults(
         models=list(chosen),
@@ -181,19 +184,6 @@ def compare(
         settings=settings,
         interrupted=interrupted,
     )
-
-
-def _checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
-    """Return rows as arrays; missing features stay, for the models that take them."""
-    if isinstance(y, Pairs):
-        raise PairrankError(
-            "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
-            "pointwise models; compare rankers of Pairs by their CV classes"
-        )
-    X = validation.check_features(BaseEstimator(), X, reset=True, missing=True)
-    n_rows = X.shape[0]
-    labels = validation.check_labels(y, n_rows)
-    return Rows(X, labels, validation.check_aligned(given, n_rows))
 
 
 def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:

@@ -21,7 +21,7 @@ from pairrank.dask.metrics import pairwise_accuracy
 from pairrank.dask.partitions import column_of, features_of, is_dataframe, partitions_of
 from pairrank.dask.passes import DaskPasses
 from pairrank.estimators._blocks import fit_on_passes, held_passes
-from pairrank.estimators._docstrings import Described, ranker
+from pairrank.estimators._docstrings import ranker
 from pairrank.exceptions import FitInterruptedError, PairrankError
 from pairrank.metrics._inputs import AllRowArguments, RowArguments, rows_given, takes_rows
 
@@ -31,11 +31,6 @@ _DOCUMENT = """\
     See `pairrank.{name}` for the objective. Value and gradient are sums over partitions; a query
     may have rows in several of them. The solver runs in this process.
 
-    Attributes
-    ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_, validation_scores_, n_features_in_, feature_names_in_
-
     See Also
     --------
     pairrank.{name} : The same in memory.
@@ -44,7 +39,7 @@ _DOCUMENT = """\
 
 
 @ranker
-class OnDask(Described):
+class OnDask:
     """What the rankers on a cluster share: rows in collections of dask.
 
     Parameters

@@ -16,19 +16,16 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
-from pairrank.estimators._docstrings import Described, of_rows
+from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators._rows import (
-    Judge,
     Rows,
     are_given,
     columns_of,
-    metric_judge,
     row_scores,
 )
 from pairrank.exceptions import PairrankError
 from pairrank.kernels import Kernel
 from pairrank.metrics._inputs import RowArguments, takes_rows
-from pairrank.metrics._names import metric_named
 from pairrank.preferences import OrderGraph, Pairs, refuse_roles
 from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import ROLES
@@ -40,7 +37,7 @@ AnyKernel = (
 Seed = int | np.random.RandomState | None
 
 
-class BaseRanker(Described, BaseEstimator):
+class BaseRanker(BaseEstimator):
     """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
 
     _learnt: ClassVar[str] = "coef_"
@@ -235,11 +232,6 @@ class BaseRanker(Described, BaseEstimator):
             raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
         return rows
 
-    def _judge(self, held: Rows) -> Judge:
-        """Return the function that judges the scores of validation rows; higher is better."""
-        name = self.validation_metric or self._accuracy(held)
-        return metric_judge(metric_named(name), held, self)
-
     def _accuracy(self, held: Rows) -> str:
         """Return the metric that judges where `validation_metric` is None."""
         return "pairwise_accuracy"
@@ -251,9 +243,13 @@ class BaseRanker(Described, BaseEstimator):
         return validation.check_labels(y, n_rows)
 
     @property
+    def _kernel(self) -> Kernel:
+        """The kernel with its settings."""
+        return self.kernel if isinstance(self.kernel, Kernel) else Kernel(self.kernel)
+
+    @property
     def _is_precomputed(self) -> bool:
-        kernel = self.kernel.function if isinstance(self.kernel, Kernel) else self.kernel
-        return isinstance(kernel, str) and kernel == "precomputed"
+        return self._kernel.is_precomputed
 
     @property
     def _is_linear(self) -> bool:
@@ -264,21 +260,12 @@ class BaseRanker(Described, BaseEstimator):
         """Whether weights multiply features of a kernel, not X itself."""
         return not (self._is_linear or (self._is_precomputed and self._solves_kernels))
 
-    def _check_kernel(self) -> None:
-        """Check the parameters of the kernel, where there is one."""
-        if self._maps_features:
-            self._new_kernel().check()
-
-    def _new_kernel(self) -> Kernel:
-        """Return a copy of the kernel, not yet fitted."""
-        return clone(self.kernel) if isinstance(self.kernel, Kernel) else Kernel(self.kernel)
-
     def _learnt_features(self, X: Any) -> Any:
         """Learn the kernel's features, if any; return what the weights multiply."""
         self.__dict__.pop("kernel_", None)
         if not self._maps_features:
             return X
-        kernel = self._new_kernel()
+        kernel = clone(self._kernel)
         if kernel.random_state is None:
             kernel.random_state = self._seed()
         features = kernel.fit_transform(X)

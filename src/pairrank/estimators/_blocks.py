@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from pairrank._protocols import Callback, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.catalog import Catalog, describe
+from pairrank.blocks.catalog import describe
 from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.row_blocks import check_names
 from pairrank.design import Design
-from pairrank.estimators._rows import Rows, Watch, are_given, row_scores
+from pairrank.estimators._rows import Rows, Watch, are_given, judge_of, keep, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -59,12 +59,15 @@ def fit_on_passes(
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
     last: list[Any] = [None]
-    _keep_features(ranker, catalog, getattr(passes, "feature_names", None))
+    names = getattr(passes, "feature_names", None)
+    names = None if names is None else np.array(names, dtype=object)
+    keep(ranker, n_features_in_=catalog.n_features, feature_names_in_=names, kernel_=None)
     watches = [] if held is None else [_watch(ranker, held, scale)]
-    start = _start(ranker, catalog)
+    start = ranker._starts(1, catalog.n_features)[0]
     starts = [None if start is None else start * scale]
     prepared = ranker._prepare_blocks(passes, catalog)
-    _keep_counts(ranker, catalog, prepared)
+    keep(ranker, n_pairs_=prepared.n_pairs, n_ties_=prepared.n_ties)
+    keep(ranker, n_rows_=catalog.n_kept, n_queries_=catalog.n_queries)
 
     def told(step: Any) -> object:
         """Keep the weights, and pass them on as those of the user's features."""
@@ -113,32 +116,7 @@ def _watch(ranker: Any, held: Passes, scale: FloatArray | float) -> Watch:
     def scores(w: FloatArray) -> FloatArray:
         return np.concatenate(held.reduce(score_block, w / scale, operator.iadd))
 
-    return Watch(ranker._judge(rows), scores, ranker.patience if ranker._stops_early else None)
-
-
-def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
-    ranker.__dict__.pop("feature_names_in_", None)
-    ranker.__dict__.pop("kernel_", None)
-    ranker.n_features_in_ = catalog.n_features
-    if names is not None:
-        ranker.feature_names_in_ = np.array(names, dtype=object)
-
-
-def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
-    ranker.n_pairs_ = prepared.n_pairs
-    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.n_queries
-    ranker.__dict__.pop("n_ties_", None)
-    if prepared.n_ties is not None:
-        ranker.n_ties_ = prepared.n_ties
-
-
-def _start(ranker: Any, catalog: Catalog) -> Any:
-    """Return the weights to go on from with `warm_start`: those of an interrupted fit, if any."""
-    partial = getattr(ranker, "partial_coef_", None)
-    is_usable = partial is not None and partial.shape == (catalog.n_features,)
-    if ranker.warm_start and is_usable:
-        return np.asarray(partial)
-    return ranker._starts(1, catalog.n_features)[0]
+    return Watch(judge_of(ranker, rows), scores, ranker.patience if ranker._stops_early else None)
 
 
 def held_rows(passes: Passes) -> Rows:

@@ -62,20 +62,33 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
     solver="direct" is impossible because its matrix is singular, too large, or unknown; or that a
     kernel matrix is not positive semidefinite.
     """
-    equations = _equations(problem, method.solver)
+    equations, name = _equations(problem, method.solver), method.solver
     of_squares = isinstance(problem.loss.family, Squares)
 
     def solve(target: Any, start: FloatArray | None, callback: Callback | None = None) -> Solution:
         if of_squares and equations is not None:
-            by_equations = _of_equations(equations, method.solver)
-            return descend(equations.objective(target), by_equations, method, start, None, callback)
-        found, inverse = None, None
-        aimed = problem.with_target(target) if isinstance(problem, Problem) else problem
-        if equations is not None:
-            found, inverse = _squares_solution(equations, target)
-        objective = PairObjective(aimed, None if of_squares else _model(aimed), inverse)
-        solver = _by_steps(aimed, method.solver)
-        return descend(objective, solver, method, start, found, callback)
+            solver: Solver = LinearCG(equations.metric)
+            if name != "cg":
+                otherwise: Any = _refuse if name == "direct" else solver
+                solver = Direct(equations.inverse, equations.metric, otherwise=otherwise)
+            return descend(equations.objective(target), solver, method, start, None, callback)
+        found, products, model = None, None, None
+        if equations is not None and equations.inverse is not None:
+            squares = equations.objective(target)
+            direct = Direct(equations.inverse)
+            found = direct(squares, np.zeros(squares.n_features), tol=0.0, max_iter=1)
+            if found.status is Status.CONVERGED:
+                products = Products(equations.inverse)
+            elif found.status is not Status.INTERRUPTED:
+                found = None
+        if isinstance(problem, Problem):
+            aimed: Problem | BlockProblem = problem.with_target(target)
+        else:
+            aimed, sample = problem, problem.sample
+            if not of_squares and sample is not None:
+                model = SampledModel(aimed, sample, is_whole=aimed.is_whole, by_matrix=False)
+        objective = PairObjective(aimed, model, products)
+        return descend(objective, _by_steps(aimed, name), method, start, found, callback)
 
     return solve
 
@@ -133,15 +146,6 @@ def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
     return Equations(objective, inverse)
 
 
-def _of_equations(equations: Equations, name: str) -> LinearCG | Direct:
-    """Return the solver of squares by their equations."""
-    by_gradients = LinearCG(equations.metric)
-    if name == "cg":
-        return by_gradients
-    otherwise: Any = _refuse if name == "direct" else by_gradients
-    return Direct(equations.inverse, equations.metric, otherwise=otherwise)
-
-
 def _by_steps(problem: Problem | BlockProblem, name: str) -> Solver:
     """Return the solver that evaluates every pair in each step."""
     if not isinstance(problem.loss.family, Squares):
@@ -155,24 +159,6 @@ def _metric(problem: Problem | BlockProblem) -> KernelDesign | None:
     """Return the metric of dual coefficients; None of weights."""
     design = getattr(problem, "design", None)
     return design if isinstance(design, KernelDesign) else None
-
-
-def _model(problem: Problem | BlockProblem) -> SampledModel | None:
-    """Return the approximate Hessian of tubes of blocks, that of the sampled rows."""
-    if isinstance(problem, Problem) or problem.sample is None:
-        return None
-    return SampledModel(problem, problem.sample, is_whole=problem.is_whole, by_matrix=False)
-
-
-def _squares_solution(equations: Equations, target: Any) -> tuple[Solution | None, Products | None]:
-    """Return the solution for squares by a factorisation, and the inverse if it is precise."""
-    objective, inverse = equations.objective(target), equations.inverse
-    if inverse is None:
-        return None, None
-    found = Direct(inverse)(objective, np.zeros(objective.n_features), tol=0.0, max_iter=1)
-    if found.status is Status.CONVERGED:
-        return found, Products(inverse)
-    return (found if found.status is Status.INTERRUPTED else None), None
 
 
 def _refuse(objective: Objective, w0: FloatArray, **options: Any) -> Solution:

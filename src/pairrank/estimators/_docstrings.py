@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
-from pairrank._docstrings import completed, described_by, entries, parameters_of
+from pairrank._docstrings import completed, described_by, entries, sections
 
 Class = TypeVar("Class", bound=type)
 
@@ -111,31 +111,22 @@ winner_weight, loser_weight : array-like of shape (n_rows,), optional
 """Decorator of methods that take rows: what they share is described once, here."""
 
 
-class Described:
-    """Completes the docstring of each subclass from its bases and `SHARED`."""
+def described(cls: Class) -> Class:
+    """Complete the docstring of a class by its constructor's parameters, its bases and `SHARED`.
 
-    _descriptions: ClassVar[dict[str, str]] = {}
-    """Entries that replace those of `SHARED` in subclasses."""
-    _ranker_class: ClassVar[tuple[type, ...]] = ()
-    """The class that a search fits, whose descriptions of parameters apply."""
-
-    _written: ClassVar[str | None]
-    """The docstring as it was written."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._written = cls.__dict__.get("__doc__")
-        cls._describe()
-
-    @classmethod
-    def _describe(cls) -> None:
-        """Complete the docstring by the parameters that the constructor has now."""
-        if cls._written:
-            known = {"Parameters": ""} | SHARED
-            for source in (*reversed(cls.__mro__[1:]), *cls._ranker_class):
-                known |= parameters_of(source) | source.__dict__.get("_descriptions", {})
-            names = list(inspect.signature(cls).parameters)
-            cls.__doc__ = completed(cls._written, names, known)
+    Bases pass on their descriptions and list of attributes. So does the `_ranker_class` of a
+    search, before its bases.
+    """
+    known = {"Attributes": ""} | SHARED
+    searched: tuple[type, ...] = getattr(cls, "_ranker_class", ())
+    for source in (*searched, *reversed(cls.__mro__[1:])):
+        _, found = sections(source.__doc__ or "")
+        for title in ("Parameters", "Attributes"):
+            new = entries(found.get(title, ""))
+            known |= {name: entry for name, entry in new.items() if " :" in entry}
+        known["Attributes"] += "\n" + found.get("Attributes", "")
+    cls.__doc__ = completed(cls.__doc__ or "", list(inspect.signature(cls).parameters), known)
+    return cls
 
 
 @dataclass_transform(eq_default=False)
@@ -146,10 +137,8 @@ def ranker(cls: Class) -> Class:
     that declare them, the class itself first.
     """
     made: Any = dataclass(eq=False, repr=False)(cls)
-    owners = [owner for owner in cls.__mro__ if "__dataclass_fields__" in vars(owner)]
-    each = [inspect.get_annotations(owner, eval_str=True) for owner in owners]
-    hints = {name: hint for own in reversed(each) for name, hint in own.items()}
-    places = list(dict.fromkeys(name for own in each for name in own))
+    hints = get_type_hints(cls)
+    places = [name for each in cls.__mro__ for name in inspect.get_annotations(each)]
     parameters = [
         one.replace(annotation=hints.get(one.name, one.annotation))
         for one in inspect.signature(made.__init__).parameters.values()
@@ -157,5 +146,4 @@ def ranker(cls: Class) -> Class:
     parameters.sort(key=lambda one: places.index(one.name) if one.kind is one.KEYWORD_ONLY else -1)
     made.__init__.__signature__ = inspect.Signature(parameters)
     made.__init__.__annotations__ = {one.name: hints[one.name] for one in parameters[1:]}
-    made._describe()
-    return cls
+    return described(cls)

@@ -26,6 +26,8 @@ from pairrank.estimators._rows import (
     Watch,
     columns_of,
     draw_held_rows,
+    judge_of,
+    keep,
     keep_counts,
     row_scores,
 )
@@ -37,10 +39,8 @@ from pairrank.preferences import Pairs
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
 
-_OPTIONAL = (
-    *("gap_", "validation_scores_", "limit_qid_"),
-    *("coef_cov_", "standard_errors_", "flat_directions_"),
-    "partial_coef_",
+_OPTIONAL = dict.fromkeys(
+    ["coef_cov_", "standard_errors_", "flat_directions_", "limit_qid_", "partial_coef_"]
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
@@ -95,7 +95,7 @@ class FittedRanker(BaseRanker, ABC):
         self
         """
         layout, held_layout = rows_given(rows_by_name, "", "_val")
-        if isinstance(X, RowBlocks) and hasattr(self, "_check_blocks"):
+        if isinstance(X, RowBlocks) and hasattr(self, "_prepare_blocks"):
             from pairrank.estimators._blocks import fit_row_blocks
 
             refuse_given(y=y, **layout)
@@ -110,10 +110,8 @@ class FittedRanker(BaseRanker, ABC):
         features = self._learnt_features(rows.X)
         watches = [] if held is None else self._watches(held, judges, features)
         starts = self._starts(len(targets), features.shape[1])
-        of_pairs = isinstance(preferences, Pairs)
-        self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
         keep_counts(self, rows, preferences)
-        if len(targets) == 1 and not of_pairs:  # the preferences hold what is learnt of them
+        if len(targets) == 1 and not isinstance(preferences, Pairs):  # these hold what is learnt
             rows, targets = rows._replace(y=None), [None]
         with threads.blas_for(features):
             solve = self._solver_of(rows, features, preferences)
@@ -142,16 +140,15 @@ class FittedRanker(BaseRanker, ABC):
 
     def _check_parameters(self) -> None:
         """Check the parameters that all rankers share; each ranker adds its own."""
-        self._check_kernel()
+        if self._maps_features:
+            self._kernel.check()
         validation.check_choices(self)
         if self.validation_metric is not None:
             metric_named(self.validation_metric)
         if self.patience is not None:
             validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
         fraction = getattr(self, "validation_fraction", 0.5)
-        validation.check_number(fraction, "validation_fraction")
-        if fraction >= 1:
-            raise PairrankError(f"validation_fraction must be below 1, got {fraction!r}")
+        validation.check_number(fraction, "validation_fraction", below=1.0)
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:
@@ -186,8 +183,8 @@ class FittedRanker(BaseRanker, ABC):
         """Return the functions that judge each target; a single column is used for all targets."""
         columns = columns_of(held.y)
         if len(columns) == n_targets > 1:
-            return [self._judge(held._replace(y=column)) for column in columns]
-        return [self._judge(held)] * n_targets
+            return [judge_of(self, held._replace(y=column)) for column in columns]
+        return [judge_of(self, held)] * n_targets
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""
@@ -199,7 +196,13 @@ class FittedRanker(BaseRanker, ABC):
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:
-        """Return the start of each target: the previous weights with `warm_start`, else None."""
+        """Return the start of each target: the previous weights with `warm_start`, else None.
+
+        Those of an interrupted fit on blocks, if any, come first.
+        """
+        partial: Any = getattr(self, "partial_coef_", None)
+        if self.warm_start and n_targets == 1 and np.shape(partial) == (n_features,):
+            return [partial]
         if not self.warm_start or not hasattr(self, "coef_"):
             return [None] * n_targets
         coefs = np.atleast_2d(self.coef_)
@@ -221,7 +224,14 @@ class FittedRanker(BaseRanker, ABC):
 
 @ranker
 class SolvedRanker(FittedRanker, ABC):
-    """A ranker whose weights a solver finds."""
+    """A ranker whose weights a solver finds.
+
+    Attributes
+    ----------
+    coef_, n_iter_, best_iteration_, status_, history_, objective_
+    n_pairs_, n_rows_, n_queries_, n_ties_
+    validation_scores_, n_features_in_, feature_names_in_
+    """
 
     _: KW_ONLY
     tol: float = 1e-3
@@ -241,17 +251,12 @@ class SolvedRanker(FittedRanker, ABC):
         super()._check_parameters()
 
     def _check_blocks(self) -> None:
-        """Raise a PairrankError where the ranker, or a parameter, needs all rows in memory.
+        """Raise a PairrankError where a parameter needs all rows in memory.
 
         A ranker that learns from blocks defines `_prepare_blocks(passes, catalog)`, which lays them
         out and returns what has `n_pairs` and `n_ties` (or None), and `_block_solver(passes,
         prepared)`, which returns the function that solves for a target, by number.
         """
-        if not hasattr(self, "_prepare_blocks"):
-            raise PairrankError(
-                f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
-                "take RankSVM, RankNCG or another linear ranker"
-            )
         if self._maps_features or self._is_precomputed:
             raise PairrankError(
                 f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "
@@ -265,8 +270,6 @@ class SolvedRanker(FittedRanker, ABC):
         """
         if any(solution.status is Status.OVERFLOW for solution in solutions):
             raise PairrankError(Status.OVERFLOW.value)
-        for name in _OPTIONAL:
-            self.__dict__.pop(name, None)
         several = n_targets > 1
         histories = [solution.history for solution in solutions]
         kept = [self._kept(*pair) for pair in zip_longest(solutions, watches[: len(solutions)])]
@@ -280,13 +283,12 @@ class SolvedRanker(FittedRanker, ABC):
         self.status_ = status.name.lower()
         self.history_ = histories if several else histories[0]
         gaps = [getattr(steps[-1], "gap", np.nan) if steps else np.nan for steps in histories]
-        if not np.isnan(gaps).any():
-            self.gap_ = float(sum(gaps))
-        if watches:
-            curves = np.full((n_targets, self.n_iter_ + 1), np.nan)
-            for curve, watch in zip(curves, watches, strict=True):
-                curve[: len(watch.curve)] = watch.curve[: curve.size]
-            self.validation_scores_ = curves if several else curves[0]
+        curves = np.full((n_targets, self.n_iter_ + 1), np.nan)
+        for curve, watch in zip(curves, watches, strict=False):
+            curve[: len(watch.curve)] = watch.curve[: curve.size]
+        scores = (curves if several else curves[0]) if watches else None
+        gap = None if np.isnan(gaps).any() else float(sum(gaps))
+        keep(self, gap_=gap, validation_scores_=scores, **_OPTIONAL)
         return status
 
     def _warn(self, status: Status, scores: Callable[[FloatArray], FloatArray]) -> None:

@@ -15,7 +15,7 @@ from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Features, FloatArray
 from pairrank.blocks._contracts import Passes
-from pairrank.estimators._docstrings import entries, ranker
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import DifferenceRanker
 from pairrank.exceptions import PairrankError
@@ -30,7 +30,23 @@ _SHARE = 0.1
 
 @ranker
 class MagnitudeRanker(DifferenceRanker, ABC):
-    r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
+    r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences.
+
+    Parameters
+    ----------
+    C : float or None, default None
+        Weight of the costs, averaged over the m_q^2 pairs of a query. None is m s^(2 - n)/10, where
+        m is the mean number of rows of a query (of Pairs, twice that of the comparisons) and s the
+        standard deviation of the labels of a query (of Pairs, the root mean square of magnitudes
+        over sqrt(2); all targets together have one). So scores follow a change of the labels' unit,
+        and with n = 2 and one query it is RankRLS with alpha = 5. A row then costs as much as by
+        the default C of RankSVM.
+
+    Attributes
+    ----------
+    C_ : float
+        The weight that was used.
+    """
 
     C: float | None = None
     _: KW_ONLY
@@ -38,20 +54,8 @@ class MagnitudeRanker(DifferenceRanker, ABC):
     tol: float = 1e-4
 
     _mean_cost = True
-
-    _descriptions: ClassVar = entries("""
-C : float or None, default None
-    Weight of the costs, averaged over the m_q^2 pairs of a query. None is m s^(2 - n)/10, where m
-    is the mean number of rows of a query (of Pairs, twice that of the comparisons) and s the
-    standard deviation of the labels of a query (of Pairs, the root mean square of magnitudes over
-    sqrt(2); all targets together have one). So scores follow a change of the labels' unit, and with
-    n = 2 and one query it is RankRLS with alpha = 5. A row then costs as much as by the default C
-    of RankSVM.
-C_ : float
-    The weight that was used.
-n_pairs_ : int
-    The number of differences, m_q^2 per query, or of comparisons.
-""")
+    _solvers: ClassVar[dict[int, tuple[str, ...]]]
+    """The solvers besides "auto", by n."""
 
     def stability_bound(self, X: Features, y: ArrayLike, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
@@ -113,6 +117,8 @@ n_pairs_ : int
         if self.C is not None and not np.isfinite(2.0 * float(self.C)):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
+        choices = ("auto", *self._solvers[int(self.n)])
+        validation.check_choice(self.solver, f"solver (for n = {self.n})", choices)
 
     def _derive(self, size: float, spread: float) -> None:
         """Set the parameters that the rows decide; `spread` is the labels' standard deviation."""

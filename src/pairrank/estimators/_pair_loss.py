@@ -29,6 +29,10 @@ class PairLossRanker(SolvedRanker):
     """A ranker that minimises alpha/2 |w|^2 + C times a loss over every preference.
 
     A ranker declares `loss`, and one of C and alpha; `eps` is the error of its sums.
+
+    Attributes
+    ----------
+    gap_, kernel_
     """
 
     _: KW_ONLY

@@ -14,7 +14,7 @@ from pairrank._validation import ALIGNED
 from pairrank.design import Design
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import arguments_of
-from pairrank.metrics._names import Metric
+from pairrank.metrics._names import metric_named
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
@@ -87,25 +87,32 @@ def preferences_of(rows: Rows, graph: Any, reduction: str) -> Preferences:
     return levels.reduced(reduction)
 
 
+def keep(estimator: Any, **attributes: Any) -> None:
+    """Set fitted attributes; one that is None is removed."""
+    for name, value in attributes.items():
+        estimator.__dict__.pop(name, None)
+        if value is not None:
+            setattr(estimator, name, value)
+
+
 def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
-    """Set `n_rows_`, `n_queries_` and, where it is known without further work, `n_ties_`.
+    """Set `n_pairs_`, `n_rows_`, `n_queries_` and, where it takes no further work, `n_ties_`.
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    weight = rows.kept_weight
-    kept = slice(None) if weight is None else weight > 0
-    ranker.n_rows_ = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
-    if isinstance(preferences, Levels):
-        ranker.n_queries_ = preferences.n_queries
-    else:
-        ranker.n_queries_ = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
-    ranker.__dict__.pop("n_ties_", None)
+    of_pairs, n_ties, weight = isinstance(preferences, Pairs), None, rows.kept_weight
     if isinstance(rows.y, Pairs):
         magnitude = rows.y.magnitude
-        ranker.n_ties_ = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
-    elif isinstance(preferences, Levels):
-        sizes = np.diff(preferences.group_start)
-        ranker.n_ties_ = int((sizes * (sizes - 1) // 2).sum())
+        n_ties = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
+    if isinstance(preferences, Levels):
+        n_queries, sizes = preferences.n_queries, np.diff(preferences.group_start)
+        n_ties = int((sizes * (sizes - 1) // 2).sum())
+    else:
+        kept = slice(None) if weight is None else weight > 0
+        n_queries = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
+    n_pairs = preferences.n_comparisons if of_pairs else preferences.n_pairs
+    n_rows = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
+    keep(ranker, n_pairs_=n_pairs, n_rows_=n_rows, n_queries_=n_queries, n_ties_=n_ties)
 
 
 def columns_of(y: Any) -> list[Any]:
@@ -202,13 +209,14 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
     return Design(X if rows is None else X[rows]).scores
 
 
-def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
-    """Return a metric as a function of the scores of validation rows; higher is better.
+def judge_of(ranker: Any, held: Rows) -> Judge:
+    """Return a ranker's metric as a function of the scores of validation rows; higher is better.
 
     Its options are the ranker's parameters. What the metric refuses raises its error here, before
     any work, and so do rows that it cannot judge. Scores that are not finite give NaN, as do equal
     scores where the metric needs differences.
     """
+    metric = metric_named(ranker.validation_metric or ranker._accuracy(held))
     taken, name = arguments_of(metric.function), metric.function.__name__
     for each in held.layout:
         if each not in taken:

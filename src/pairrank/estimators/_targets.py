@@ -12,7 +12,6 @@ from scipy import sparse
 
 from pairrank import _validation as validation
 from pairrank._arrays import as_array
-from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import BaseRanker
@@ -35,24 +34,29 @@ _BLOCK_ENTRIES = 1 << 21
 
 
 class TargetsMixin(BaseRanker):
-    """A ranker that learns the weights of each column of labels from rows or a kernel matrix."""
+    """A ranker that learns the weights of each column of labels from rows or a kernel matrix.
+
+    Parameters
+    ----------
+    validation_metric : str or None, default None
+        The metric that judges the validation rows at each iteration, such as "ndcg@10" (see
+        `pairrank.model_selection.get_query_scorer`). None is pairwise accuracy, the mean over
+        queries, of Pairs over all comparisons: 1 less the ranking error (Eq. 1 of Airola et al.
+        2010; of Pairs Eq. 2 over their number).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
+        The weights; with a kernel, those of its features. Where a "precomputed" kernel matrix is
+        solved as it is (not by SVRank or n = 1): dual coefficients, one per training row.
+    n_pairs_ : int
+        The number of differences, n^2 in a query of n rows, or of comparisons.
+    n_features_in_, feature_names_in_
+    """
 
     _role_refusal, _solves_kernels = OF_DIFFERENCES, True
     graph = "full"
     _least_iterations = 1
-    _descriptions: ClassVar = entries("""
-coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
-    The weights; with a kernel, those of its features. Where a "precomputed" kernel matrix is solved
-    as it is (not by SVRank or n = 1): dual coefficients, one per training row.
-validation_metric : str or None, default None
-    The metric that judges the validation rows at each iteration, such as "ndcg@10" (see
-    `pairrank.model_selection.get_query_scorer`). None is pairwise accuracy, the mean over queries,
-    of Pairs over all comparisons: 1 less the ranking error (Eq. 1 of Airola et al. 2010; of Pairs
-    Eq. 2 over their number).
-validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
-    The metric on the validation rows at each iteration, where there are such rows; an error or a
-    cost is negated. NaN after the last iteration of a target.
-""")
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that several targets are accepted too."""
@@ -84,7 +88,15 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
 
 @ranker
 class DifferenceRanker(TargetsMixin, SolvedRanker, ABC):
-    r"""A ranker that minimises penalty/2 \|w\|^2 + C_ (or 1) times a loss of all differences."""
+    r"""A ranker that minimises penalty/2 \|w\|^2 + C_ (or 1) times a loss of all differences.
+
+    Attributes
+    ----------
+    validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
+        The metric on the validation rows at each iteration, where there are such rows; an error or
+        a cost is negated. NaN after the last iteration of a target.
+    gap_, kernel_
+    """
 
     _: KW_ONLY
     solver: str = "auto"

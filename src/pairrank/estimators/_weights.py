@@ -24,7 +24,12 @@ def largest_weights(ranker: Any) -> tuple[str, list[str], list[tuple[Any, ...]]]
     It has standard errors where they are known, importances where features have no weights, and no
     row if there are several targets, a kernel or a network.
     """
-    numbers = _numbers_of_features(ranker)
+    numbers, errors = {}, getattr(ranker, "standard_errors_", None)
+    is_linear = not (ranker._maps_features or ranker._is_precomputed)
+    if hasattr(ranker, "feature_importances_"):
+        numbers["Importance"] = ranker.feature_importances_
+    elif is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
+        numbers = {"Weight": ranker.coef_} | ({} if errors is None else {"Standard error": errors})
     if not numbers:
         return "Weights", ["Feature"], []
     kind, first = next(iter(numbers.items()))
@@ -34,14 +39,3 @@ def largest_weights(ranker: Any) -> tuple[str, list[str], list[tuple[Any, ...]]]
     largest = np.argsort(-np.abs(first), kind="stable")[:MOST_WEIGHTS].tolist()
     rows = [(names[at], *(float(each[at]) for each in numbers.values())) for at in largest]
     return title, ["Feature", *numbers], rows
-
-
-def _numbers_of_features(ranker: Any) -> dict[str, Any]:
-    """Return the columns of numbers that each feature has, by their headings."""
-    if hasattr(ranker, "feature_importances_"):
-        return {"Importance": ranker.feature_importances_}
-    is_linear = not (ranker._maps_features or ranker._is_precomputed)
-    if not (is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1):
-        return {}
-    errors = getattr(ranker, "standard_errors_", None)
-    return {"Weight": ranker.coef_} | ({} if errors is None else {"Standard error": errors})

@@ -97,11 +97,9 @@ class ConvexHullRanker(SolvedRanker):
         The objective reached, a bound that no weights can go below, and their difference.
     n_pairs_, n_edges_ : int
         The number of preferences, and of edges between classes of a query.
-    n_rows_, n_queries_, n_ties_
-    n_iter_, best_iteration_, status_, validation_scores_
     history_ : list of Step
         Objective, gap and seconds of each iteration.
-    kernel_, n_features_in_, feature_names_in_
+    kernel_
 
     Notes
     -----
@@ -188,27 +186,19 @@ class ConvexHullRanker(SolvedRanker):
             return own if lift is None else lift @ own
 
         def solve(target: Any, start: None, callback: Callable[[Step], Any] | None) -> _Hull:
-            points: list[tuple[FloatArray, FloatArray]] = []
+            points: list[Any] = []
 
             def converted(step: Step, limits: FloatArray) -> Any:
-                assert callback is not None
-                assert step.coef is not None
                 points.append((step.coef, limits))
-                return callback(step._replace(coef=coefficients(step.coef)))
+                if callback is not None and step.coef is not None:
+                    return callback(step._replace(coef=coefficients(step.coef)))
+                return None
 
-            def at(iteration: int) -> _Limits:
-                is_last = iteration >= found.n_iter
-                point = (found.coef, found.limits) if is_last else points[iteration]
-                return _limits_of(*point, objective, preferences)
-
-            found = minimize_with_limits(
-                LimitRows(objective),
-                tol=float(self.tol),
-                max_iter=int(self.max_iter),
-                callback=None if callback is None else converted,
-            )
+            stops: Any = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
+            found = minimize_with_limits(LimitRows(objective), **stops, callback=converted)
+            points[found.n_iter :] = [(found.coef, found.limits)]
             ended = found.status, found.n_iter, found.history, found.lower_bound
-            return _Hull(coefficients(found.coef), *ended, objective.edges.shape[0], at)
+            return _Hull(coefficients(found.coef), *ended, points, objective)
 
         return solve
 
@@ -232,8 +222,10 @@ class ConvexHullRanker(SolvedRanker):
         self, rows: Rows, features: Any, preferences: Levels, solutions: list[_Hull]
     ) -> None:
         hull = solutions[0]
-        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.n_edges
-        self.limits_, self.slacks_, self._sides = hull.at(self.best_iteration_)
+        self.lower_bound_, self.n_edges_ = hull.lower_bound, hull.objective.edges.shape[0]
+        coef, found = hull.points[self.best_iteration_]
+        limits = _limits_of(coef, found, hull.objective, preferences)
+        self.limits_, self.slacks_, self._sides = limits
         self.limit_labels_ = preferences.labels[preferences.group_level]
         if rows.qid is not None:
             weight = rows.sample_weight
@@ -242,30 +234,22 @@ class ConvexHullRanker(SolvedRanker):
             self.limit_qid_ = np.repeat(query_codes(kept)[0], per_query)
 
 
-class _Limits(NamedTuple):
-    """Limits of the scores by class; slacks and sides by row."""
-
-    limits: FloatArray
-    slacks: FloatArray
-    sides: NDArray[np.int8]
-
-
 class _Hull(NamedTuple):
-    """A solution: the weights for `coef_`, and the limits at each iteration."""
+    """A solution: the weights for `coef_`, and weights and limits at each iteration."""
 
     coef: FloatArray
     status: Status
     n_iter: int
     history: list[Step]
     lower_bound: float
-    n_edges: int
-    at: Callable[[int], _Limits]
+    points: list[tuple[FloatArray, FloatArray]]
+    objective: HullObjective
 
 
 def _limits_of(
     coef: FloatArray, found: FloatArray, objective: HullObjective, levels: Levels
-) -> _Limits:
-    """Return the limits found with some weights by class, and slacks by row."""
+) -> tuple[FloatArray, FloatArray, NDArray[np.int8]]:
+    """Return the limits found with some weights by class, and slacks and sides by row."""
     limits = np.where(objective.bounded, found, [[-np.inf], [np.inf]])
     by_class = np.tile([-np.inf, np.inf], (levels.group_level.size, 1))
     by_class[objective.groups] = (limits + objective.offsets(coef)).T
@@ -277,7 +261,7 @@ def _limits_of(
         rows = objective.row_of[piece.rows]
         slacks[rows] = np.maximum(0.0, np.maximum(below, above))
         sides[rows] = np.where(above >= below, 1, -1)
-    return _Limits(by_class, slacks, sides)
+    return by_class, slacks, sides
 
 
 def _check_edges(levels: Levels) -> None:

@@ -15,6 +15,7 @@ from pairrank._protocols import FloatArray, PairLoss
 from pairrank.design import Design
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
+from pairrank.losses import as_loss
 from pairrank.objective.normal_equations import dense
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
@@ -24,6 +25,9 @@ MOST_FEATURES = 10_000
 """A covariance of this many features takes 800 MB."""
 
 _BLOCK_ENTRIES = 1 << 23
+
+_EPS = 1e-9
+"""The error of the sums: a direction of less curvature counts as flat."""
 
 FLAT = 1e-10
 """The curvature of a direction, relative to that of its features, that counts as none."""
@@ -35,8 +39,9 @@ _DETERMINED = 1e-6
 """The share of a contrast that may lie in flat directions: the rounding of a basis of them."""
 
 
-def check_covariance(kind: str, n_features: int, y: Any, qid: NDArray[Any] | None) -> None:
+def check_covariance(kind: str, rows: Rows) -> None:
     """Raise a PairrankError if this covariance is impossible."""
+    n_features, y, qid = rows.X.shape[1], rows.y, rows.qid
     if n_features > MOST_FEATURES:
         raise PairrankError(
             f"covariance={kind!r} of {n_features} features is a matrix of {n_features} x "
@@ -73,16 +78,7 @@ def _compared_rows(pairs: Pairs) -> int:
 
 
 def coefficient_covariance(
-    X: Any,
-    preferences: Preferences,
-    loss: PairLoss,
-    coef: FloatArray,
-    *,
-    kind: str,
-    penalty: float,
-    route: str,
-    eps: float,
-    rows: Rows,
+    ranker: Any, rows: Rows, X: Any, preferences: Preferences
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return the covariance of the weights that minimise a penalised likelihood of pairs.
 
@@ -101,18 +97,20 @@ def coefficient_covariance(
     networks"), unless the rest would be indefinite. For labels it stays: it raises the standard
     errors by at most sqrt(2), and by far less with many pairs per row.
 
-    `kind` names the units that are independent: "laplace" pairs, "rows", "queries", or "clusters",
-    the groups of `Pairs`, else the comparisons, repeated by their weights. `rows` have the
-    queries and the weights, the numbers of rows that a row stands for; weights by role are in the
-    pairs. G queries or clusters are corrected by G/(G - 1). A PairrankError says that the Hessian
-    is not positive definite in float64. Costs O(m d^2) for m rows of d features, and 2 d pair sums.
+    `ranker.covariance` names the units that are independent: "laplace" pairs, "rows", "queries", or
+    "clusters", the groups of `Pairs`, else the comparisons, repeated by their weights. `rows` have
+    the queries and the weights, the numbers of rows that a row stands for; weights by role are in
+    the pairs. G queries or clusters are corrected by G/(G - 1). A PairrankError says that the
+    Hessian is not positive definite in float64. Costs O(m d^2) for m rows of d features, and 2 d
+    pair sums.
 
     The second result, (n_flat, d), are the directions in which the pair sum has no curvature, such
     as a shift of all scores; the covariance is 0 there.
     """
-    scores = Design(X).scores(coef)
+    kind, loss, eps = ranker.covariance, as_loss(ranker.loss), min(float(ranker.eps), _EPS)
+    scores = Design(X).scores(ranker.coef_)
     columns = X.tocsc() if sparse.issparse(X) else X
-    pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
+    pair_sum = bind(loss, preferences, pair_sum=ranker.pair_sum, eps=eps)
     curvature = pair_sum.at(scores).curvature()
     hessian = _quadratic(columns, curvature.matmat)
     flat = flat_directions(
@@ -120,14 +118,15 @@ def coefficient_covariance(
         scale=np.concatenate([block**2 @ curvature.diagonal() for _, block in _columns(columns)]),
         tol=FLAT if isinstance(preferences, Pairs) else max(FLAT, 10.0 * eps),
     )
-    hessian.flat[:: X.shape[1] + 1] += penalty
+    hessian.flat[:: X.shape[1] + 1] += float(ranker.alpha)
     inverse = inverse_hessian(hessian, flat)
     if kind == "laplace":
         return inverse, flat
     if kind == "clusters":
         assert isinstance(preferences, Pairs)
         repetitions = rows.y.bound(X.shape[0], **rows.layout).repetitions()
-        spread = _spread_of_clusters(X, preferences, loss, scores, repetitions)
+        slopes = _slopes(preferences, loss, scores)
+        spread = _spread_of_clusters(X, preferences, slopes, repetitions)
     else:
         gradients = np.concatenate(
             [pair_sum.influence(scores, block) for _, block in _columns(columns)]
@@ -140,7 +139,7 @@ def coefficient_covariance(
         else:
             spread = _spread_of_rows(gradients, weight)
         if kind == "rows" and isinstance(preferences, Pairs):
-            own = _own_parts(columns, preferences, loss, scores, weight)
+            own = _own_parts(columns, preferences, _slopes(preferences, loss, scores), weight)
             rest = linalg.eigvalsh(spread - own, check_finite=False)
             if rest[0] >= -1e-12 * rest[-1]:
                 spread -= own
@@ -167,10 +166,9 @@ def _quadratic(X: Any, times: Callable[[FloatArray], FloatArray]) -> FloatArray:
 
 
 def _spread_of_clusters(
-    X: Any, pairs: Pairs, loss: PairLoss, scores: FloatArray, repetitions: FloatArray | None
+    X: Any, pairs: Pairs, slopes: FloatArray, repetitions: FloatArray | None
 ) -> FloatArray:
     """Return the scatter of the gradients of groups, or else of comparisons."""
-    slope = _slopes(pairs, loss, scores)
     if pairs.groups is not None:
         codes: NDArray[Any] = query_codes(pairs.groups)[1]
     else:
@@ -178,7 +176,7 @@ def _spread_of_clusters(
     n_clusters = int(codes.max()) + 1
     ends = (np.concatenate((codes, codes)), np.concatenate((pairs.i, pairs.j)))
     joined = sparse.csr_array(
-        (np.concatenate((slope, -slope)), ends), shape=(n_clusters, pairs.n_rows)
+        (np.concatenate((slopes, -slopes)), ends), shape=(n_clusters, pairs.n_rows)
     )
     centred = X if sparse.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
     step = max(1, _BLOCK_ENTRIES // X.shape[1])
@@ -209,17 +207,10 @@ def _spread_of_queries(
     return scatter_of_totals([of_query @ gradients.T[weight > 0]])
 
 
-def _own_parts(
-    columns: Any,
-    pairs: Pairs,
-    loss: PairLoss,
-    scores: FloatArray,
-    weight: FloatArray,
-) -> FloatArray:
+def _own_parts(columns: Any, pairs: Pairs, slopes: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the sum over all dyads of the square of the gradient of their comparisons."""
     i, j = pairs.i.astype(np.int64), pairs.j.astype(np.int64)
-    slope = _slopes(pairs, loss, scores)
-    slope = np.where(i < j, slope, -slope)
+    slope = np.where(i < j, slopes, -slopes)
     key = np.minimum(i, j) * pairs.n_rows + np.maximum(i, j)
     dyads, place = np.unique(key, return_inverse=True)
     low, high = np.divmod(dyads, pairs.n_rows)

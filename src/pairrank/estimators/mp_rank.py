@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pairrank import _validation as validation
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Square, Tube
@@ -38,12 +37,6 @@ class MPRank(MagnitudeRanker):
         For n = 2, stop when \|gradient\| <= tol \|gradient at 0\|. For n = 1, stop when the duality
         gap is at most tol times the objective, or times \|gradient at 0\|^2/4 if that is less.
 
-    Attributes
-    ----------
-    coef_, C_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
-
     Notes
     -----
     For n = 2, an iteration costs two products with X and O(n_rows), of Pairs O(n_pairs), and a
@@ -73,10 +66,7 @@ class MPRank(MagnitudeRanker):
     n: Literal[1, 2] = 2
     solver: Literal["auto", "cg", "direct", "bundle"] = "auto"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        own = ("cg", "direct") if self.n == 2 else ("bundle",)
-        validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", *own))
+    _solvers: ClassVar = {1: ("bundle",), 2: ("cg", "direct")}
 
     @property
     def _solves_kernels(self) -> bool:  # type: ignore[override]

@@ -38,12 +38,6 @@ class PairwiseRanker(PairLossRanker):
     tol : float, default 1e-3
         Stop at \|gradient\| <= tol \|gradient at 0\|, or by the duality gap, as `RankSVM` does.
 
-    Attributes
-    ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
-
     Notes
     -----
     A step costs two products with X and one pair sum: O(m) for sigmoids and the exponential,

@@ -17,7 +17,7 @@ from pairrank._protocols import Callback, Features, FloatArray, Solution, Status
 from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import FittedRanker, Solve
-from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
+from pairrank.estimators._rows import Judge, Rows, Watch, keep, preferences_of
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.preferences import Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
@@ -175,9 +175,7 @@ class RankBoost(FittedRanker):
     def _check_parameters(self) -> None:
         name = "n_estimators"
         validation.check_number(self.n_estimators, name, low=1, inclusive=True, integer=True)
-        validation.check_number(self.learning_rate, "learning_rate")
-        if self.learning_rate > 1:
-            raise PairrankError(f"learning_rate must be at most 1 (got {self.learning_rate!r})")
+        validation.check_number(self.learning_rate, "learning_rate", most=1.0)
         super()._check_parameters()
         as_graph(self.graph)
 
@@ -208,7 +206,6 @@ class RankBoost(FittedRanker):
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
             found: list[WeakRanking] = []
-            alphas: list[float] = []
             self._found, history, status = found, [], Status.ROUNDS
             started = time.perf_counter()
             try:
@@ -218,11 +215,11 @@ class RankBoost(FittedRanker):
                         status = made
                         break
                     found.append(made.ranking)
-                    alphas.append(made.ranking.alpha)
                     seconds = time.perf_counter() - started
                     step = Step(n, booster.loss, abs(made.edge), None, seconds, n + 1, 0)
                     history.append(step)
-                    if callback is not None and callback(step._replace(coef=np.array(alphas))):
+                    alphas = np.array([ranking.alpha for ranking in found])
+                    if callback is not None and callback(step._replace(coef=alphas)):
                         status = Status.STOPPED
                         break
             except KeyboardInterrupt:
@@ -237,13 +234,12 @@ class RankBoost(FittedRanker):
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
         """Set the fitted attributes; of an interrupted round nothing is kept."""
         (solution,), found = solutions, self.__dict__.pop("_found")
-        self.__dict__.pop("validation_scores_", None)
         status, kept = solution.status, len(solution.history)
         if watches:
             kept = min(kept, len(watches[0].curve) - 1)
         self.n_iter_, self.history_ = kept, solution.history[:kept]
+        keep(self, validation_scores_=np.array(watches[0].curve) if watches else None)
         for watch in watches:
-            self.validation_scores_ = np.array(watch.curve)
             if watch.ran_out:
                 status = Status.VALIDATED
             if self.early_stopping and watch.best is not None:

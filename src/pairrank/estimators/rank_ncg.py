@@ -23,11 +23,7 @@ from pairrank.estimators.covariance import (
 )
 from pairrank.estimators.sgd import SGD
 from pairrank.exceptions import PairrankError, UndeterminedWarning
-from pairrank.losses import as_loss
 from pairrank.preferences import Preferences
-
-_EPS = 1e-9
-"""The error of the sums of a covariance: a direction of less curvature counts as flat."""
 
 
 class PairErrors:
@@ -109,15 +105,12 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
 
     Attributes
     ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
-    n_rows_, n_queries_, n_ties_
     coef_cov_ : ndarray of shape (n_features, n_features)
         The covariance of `coef_`, where `covariance` asks for it and the fit was not interrupted.
     standard_errors_ : ndarray of shape (n_features,)
         The square roots of its diagonal; infinite for weights that no pair depends on.
     flat_directions_ : ndarray of shape (n_directions, n_features)
         An orthonormal basis of the directions of `coef_` that no pair depends on; see Notes.
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -196,23 +189,14 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:
-            check_covariance(self.covariance, rows.X.shape[1], rows.y, rows.qid)
+            check_covariance(self.covariance, rows)
         return super()._preferences(rows)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         if self.covariance is None or self.status_ == "interrupted":
             return
-        self.coef_cov_, self.flat_directions_ = coefficient_covariance(
-            features,
-            preferences,
-            as_loss(self.loss),
-            self.coef_,
-            kind=self.covariance,
-            penalty=float(self.alpha),
-            route=self.pair_sum,
-            eps=min(float(self.eps), _EPS),
-            rows=rows,
-        )
+        found = coefficient_covariance(self, rows, features, preferences)
+        self.coef_cov_, self.flat_directions_ = found
         self.standard_errors_ = weight_errors(self.coef_cov_, self.flat_directions_)
         compared = np.add(*preferences.wins_and_losses()) > 0
         _warn_of_undetermined(features, self.flat_directions_, compared)

@@ -49,14 +49,6 @@ class RankRLS(DifferenceRanker):
         The share of the queries held out to validate on, where `regularization` needs it and `fit`
         is given no validation rows. From a single query rows are drawn, from its Pairs comparisons.
 
-    Attributes
-    ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_
-    n_pairs_ : int
-        The number of differences, n_q^2 per query, or of comparisons.
-    n_rows_, n_queries_, n_ties_
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
-
     Notes
     -----
     An iteration costs two products with X and O(n_rows), of Pairs O(n_pairs); a validation

@@ -42,12 +42,6 @@ class RankSVM(PairLossRanker):
         "level_counting" or "direct". "cells" is linear in the rows; its error is computed and made
         smaller where it matters, so the optimum is the same. "direct" computes every pair.
 
-    Attributes
-    ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
-
     Notes
     -----
     A Newton step or a cutting plane costs two products with X and O(m log m) for sorting the

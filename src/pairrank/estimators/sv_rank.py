@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pairrank import _validation as validation
 from pairrank.estimators._docstrings import ranker
@@ -45,11 +45,8 @@ class SVRank(MagnitudeRanker):
 
     Attributes
     ----------
-    coef_, C_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
     epsilon_ : float
         The epsilon that was used.
-    validation_scores_, kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -77,6 +74,7 @@ class SVRank(MagnitudeRanker):
     """
 
     _solves_kernels = False
+    _solvers: ClassVar = {1: ("bundle",), 2: ("tron",)}
     epsilon: float | None = None
     _: KW_ONLY
     n: Literal[1, 2] = 1
@@ -90,5 +88,3 @@ class SVRank(MagnitudeRanker):
         super()._check_parameters()
         if self.epsilon is not None:
             validation.check_number(self.epsilon, "epsilon", inclusive=True)
-        own = "tron" if self.n == 2 else "bundle"
-        validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))

@@ -185,4 +185,6 @@ class ParquetData(ParquetColumns):
         """Return some columns, of the file's own types."""
         with self.undamaged():
             found = self._file.read(columns=list(dict.fromkeys([*texts, *numbers])))
+        if not found.num_rows:
+            raise FileFormatError(f"{self.name}: no rows")
         return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")

@@ -52,8 +52,6 @@ class CsvText:
         import pyarrow as pa
 
         parts = [part.columns for part in self.parts(numbers, texts)]
-        if not parts:
-            parts = [pa.table({column: pa.array([]) for column in (*numbers, *texts)})]
         return self._table(pa.concat_tables(parts), 0)
 
     def parts(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Table]:
@@ -62,7 +60,7 @@ class CsvText:
         from pyarrow import csv as arrow_csv
 
         if next(self._rows(), None) is None:
-            return
+            raise FileFormatError(f"{self.name}: no rows below the header")
         kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
         n_rows = 0
         try:

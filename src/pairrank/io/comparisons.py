@@ -18,7 +18,6 @@ from pairrank.preferences import Pairs
 
 _NUMBERS = ("i", "j", "weight", "magnitude")
 _COLUMNS = (*_NUMBERS, "group")
-_A_LINE = "i,j[,weight[,magnitude]]"
 _MOST_ROWS = 2**31 - 1
 _REMEDY = "correct or drop the row"
 
@@ -59,8 +58,8 @@ def read_pairs(source: AnyFile, *, n_rows: int | None = None) -> Pairs:
     if isinstance(content, CsvText) and header and not is_word(header[0]):
         if not 2 <= len(header) <= len(_NUMBERS):
             raise FileFormatError(
-                f"{name}, line {content.first_line}: {len(header)} cells, a pair is {_A_LINE}; "
-                "correct the line"
+                f"{name}, line {content.first_line}: {len(header)} cells, a pair is "
+                "i,j[,weight[,magnitude]]; correct the line"
             )
         content.name_columns(_NUMBERS[: len(header)])
         header = content.header
@@ -71,8 +70,6 @@ def read_pairs(source: AnyFile, *, n_rows: int | None = None) -> Pairs:
         )
     numbers = [column for column in header if column in _NUMBERS]
     table = content.table(numbers, [column for column in header if column not in _NUMBERS])
-    if len(table) == 0:
-        raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
     columns = {column: table.numbers(column) for column in numbers if column != "weight"}
     stop = _MOST_ROWS if n_rows is None else n_rows
     rows = f"which is not a row: {f'rows go from 0 to {stop - 1}' if stop else 'n_rows is 0'}"
@@ -167,8 +164,6 @@ def read_votes(
     numbers = [*covariates, *([] if weight is None else [weight])]
     check_header(content.name, content.header, [*texts, *numbers])
     table = content.table(numbers, texts)
-    if len(table) == 0:
-        raise FileFormatError(f"{content.name}: no comparisons below the header")
     winners, losers = table.trimmed(winner), table.trimmed(loser)
     same = pc.equal(winners, losers).to_numpy()
     table.refuse(same, lambda row: f"{winners[row].as_py()!r} is compared with itself; {_REMEDY}")
@@ -193,14 +188,12 @@ def _flags(table: Table, column: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     cells = pc.utf8_lower(table.trimmed(column))
-    is_true, is_false = (
-        pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
-    )
+    word = pc.index_in(cells, value_set=pa.array([*_TRUE, *_FALSE]))
     table.refuse(
-        ~(is_true | is_false),
+        word.is_null().to_numpy(),
         lambda row: (
             f"column {column!r}: {cells[row].as_py()!r} does not say whether it is a tie; write 1 "
             "or 0"
         ),
     )
-    return np.asarray(is_true, dtype=bool)
+    return np.asarray(word.to_numpy() < len(_TRUE))

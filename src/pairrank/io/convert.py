@@ -138,14 +138,12 @@ def _csv_blocks(
     features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
     identifiers = [named[role] for role in ("qid", "docid") if role in named]
-    n_rows, as_text = 0, set()
-    for part in text.parts(numbers[:1], texts):
-        n_rows += len(part)
-        for column in identifiers:
-            if part.identifiers(column).dtype.kind == "U":
-                as_text.add(column)
-    if not n_rows:
-        raise FileFormatError(f"{text.name}: no rows below the header")
+    as_text = {
+        column
+        for part in text.parts(numbers[:1], texts)
+        for column in identifiers
+        if part.identifiers(column).dtype.kind == "U"
+    }
     kind = ""
     for part in text.parts(numbers, texts):
         rows = rows_of(part, named, features, dtype, list(as_text))

@@ -18,26 +18,40 @@ def write_lines(target: Any, blocks: Iterable[Rows]) -> None:
     """Write blocks of rows of one width, as described in `write_rows`; O(entries)."""
     left = iter(blocks)
     first = next(left)
-    texts = _texts(first, state_width=True)
+    _check(first)
+    texts = _texts(first._replace(X=_stating_width(first.X)))
     start = next(texts)  # what cannot be written is refused before the file is opened
     with open_target(target) as file:
         file.write(start)
         file.writelines(texts)
         for rows in left:
-            file.writelines(_texts(rows, state_width=False))
+            _check(rows)
+            file.writelines(_texts(rows))
 
 
-def _texts(rows: Rows, *, state_width: bool) -> Iterator[bytes]:
-    """Yield the lines of rows, some at a time; `state_width`: as one row at least must do."""
-    _check(rows)
-    heads, tails = _heads(rows), _tails(rows)
+def _stating_width(X: Any) -> Any:
+    """Return X with an explicit 0 in the last column of the first row, if that column is empty."""
+    if isinstance(X, np.ndarray):
+        return X
+    X, last = X.tocsr(), X.shape[1] - 1
+    if last < 0 or (X.indices == last).any():
+        return X
+    end, row_ends = X.indptr[1], X.indptr[1:] + 1
+    indices, values = np.insert(X.indices, end, last), np.insert(X.data, end, 0.0)
+    return type(X)((values, indices, np.append(0, row_ends)), shape=X.shape)
+
+
+def _texts(rows: Rows) -> Iterator[bytes]:
+    """Yield the lines of rows, some at a time."""
+    heads = _heads(rows)
+    tails = [""] * len(heads)
+    if rows.docid is not None:
+        tails = [f" # docid = {docid}" for docid in _words(rows, "docid")]
     for start in range(0, len(heads), _ROWS_A_BLOCK):
-        stop = min(start + _ROWS_A_BLOCK, len(heads))
-        lines = [
-            f"{heads[row]} {pairs}{tails[row] if tails else ''}\n"
-            for row, pairs in enumerate(_pairs(rows.X, start, stop, state_width), start)
-        ]
-        yield "".join(lines).encode("utf-8", "surrogateescape")
+        some = slice(start, start + _ROWS_A_BLOCK)
+        lines = zip(heads[some], _pairs(rows.X[some]), tails[some], strict=True)
+        text = "".join(f"{head} {pairs}{tail}\n" for head, pairs, tail in lines)
+        yield text.encode("utf-8", "surrogateescape")
 
 
 def _check(rows: Rows) -> None:
@@ -59,17 +73,11 @@ def _check(rows: Rows) -> None:
 
 def _heads(rows: Rows) -> list[str]:
     """Return the label and the qid of each row, as text."""
-    labels = [_short(value) for value in np.asarray(rows.y, dtype=np.float64).tolist()]
+    numbers = np.asarray(rows.y, dtype=np.float64).tolist()
+    labels = [repr(number).removesuffix(".0") for number in numbers]
     if rows.qid is None:
         return labels
     return [f"{label} qid:{qid}" for label, qid in zip(labels, _words(rows, "qid"), strict=True)]
-
-
-def _tails(rows: Rows) -> list[str] | None:
-    """Return the comment of each row, with its document identifier."""
-    return (
-        None if rows.docid is None else [f" # docid = {docid}" for docid in _words(rows, "docid")]
-    )
 
 
 def _words(rows: Rows, role: str) -> list[str]:
@@ -85,28 +93,15 @@ def _words(rows: Rows, role: str) -> list[str]:
     return words
 
 
-def _short(value: float) -> str:
-    text = repr(value)
-    return text[:-2] if text.endswith(".0") else text
-
-
-def _pairs(X: Any, start: int, stop: int, state_width: bool) -> Iterator[str]:
-    """Yield the index:value pairs of rows start to stop as text."""
+def _pairs(X: Any) -> Iterator[str]:
+    """Yield the index:value pairs of rows as text."""
     number = "{}:{:.9g}".format if X.dtype == np.float32 else "{}:{!r}".format
     if isinstance(X, np.ndarray):
         columns = range(1, X.shape[1] + 1)
-        for row in X[start:stop].tolist():
+        for row in X.tolist():
             yield " ".join(map(number, columns, row))
         return
-    block = X[start:stop].tocsr()
-    block.sum_duplicates()
-    bounds = block.indptr.tolist()
-    last = X.shape[1]
-    is_stated = not state_width or X.shape[1] == 0 or (X.indices == last - 1).any()
-    for row in range(stop - start):
-        entries = slice(bounds[row], bounds[row + 1])
-        indices = (block.indices[entries] + 1).tolist()
-        values = block.data[entries].tolist()
-        if start == 0 and row == 0 and not is_stated:
-            indices, values = [*indices, last], [*values, 0.0]
-        yield " ".join(map(number, indices, values))
+    X.sum_duplicates()
+    ends = X.indptr[1:-1]
+    for indices, values in zip(np.split(X.indices + 1, ends), np.split(X.data, ends), strict=True):
+        yield " ".join(map(number, indices.tolist(), values.tolist()))

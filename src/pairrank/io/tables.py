@@ -64,10 +64,7 @@ def read_table(
     """Read the rows of a CSV or Parquet file, as described in `read_rows`."""
     dtype, content = check_dtype(dtype), content_of(source, format, callback)
     features, numbers, texts = chosen_columns(content, roles)
-    table = content.table(numbers, texts)
-    if len(table) == 0:
-        raise FileFormatError(f"{content.name}: no rows below the header")
-    return rows_of(table, roles.columns, features, dtype)
+    return rows_of(content.table(numbers, texts), roles.columns, features, dtype)
 
 
 def content_of(

@@ -76,22 +76,17 @@ relevant_from : float, optional
 """Parameters of metrics of pairs."""
 
 
-def takes_rows(
-    *suffixes: str, like: Any = None, without: Collection[str] = ()
-) -> Callable[[_Function], _Function]:
+def takes_rows(*suffixes: str, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
     """Return a decorator that shows keywords by name in the signature, in place of ``**keywords``.
 
-    These are the keywords of `like`, and `RowArguments` with each suffix, such as "" and "_val",
-    but not those `without`, which a function takes only to refuse them.
+    These are `RowArguments` with each suffix, such as "" and "_val", but not those `without`, which
+    a function takes only to refuse them.
     """
-    shown = {} if like is None else {each.name: each for each in keywords_of(like)}
-    for suffix in suffixes:
-        for name in RowArguments.__annotations__:
-            if name in without:
-                continue
-            keyword = inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None)
-            shown[name + suffix] = keyword
-    return showing(shown.values())
+    names = [name for name in RowArguments.__annotations__ if name not in without]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return showing(
+        [inspect.Parameter(name + each, kind, default=None) for each in suffixes for name in names]
+    )
 
 
 def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, Any]]:
@@ -109,14 +104,12 @@ def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, A
     ]
 
 
-def metric(
-    *known: dict[str, str], like: Any = None, roles: bool = False
-) -> Callable[[_Function], _Function]:
+def metric(*known: dict[str, str], roles: bool = False) -> Callable[[_Function], _Function]:
     """Return a decorator that completes a metric's signature (see `takes_rows`) and docstring.
 
     `roles` says whether the metric weighs pairs by role.
     """
-    shown = takes_rows("", like=like, without=() if roles else ROLES)
+    shown = takes_rows("", without=() if roles else ROLES)
     return lambda function: described_by(_SHARED, *known)(shown(function))
 
 
@@ -139,19 +132,16 @@ def of_queries(
     """
 
     def decorate(value: Callable[..., FloatArray]) -> QueryMetric:
-        own = {each.name: each for each in keywords_of(value)}
-        shared = {each.name: each for each in keywords_of(mean)}
+        own, shared = keywords_of(value), keywords_of(mean)
 
-        @functools.wraps(value)
+        @functools.wraps(value, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         def function(y_true: ArrayLike, scores: ArrayLike, **options: Any) -> Any:
             bound = functools.partial(value, **{n: options[n] for n in own.keys() & options.keys()})
             rest = {name: options[name] for name in options.keys() - (own.keys() - shared.keys())}
             return mean(bound, y_true, scores, **rest, **fixed)
 
-        first = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
         shown = [each for name, each in (own | shared | own).items() if name not in fixed]
-        function.__signature__ = inspect.Signature([*first, *shown])  # type: ignore[attr-defined]
-        return metric(*known)(function)
+        return metric(*known)(showing(shown)(function))
 
     return decorate
 
@@ -167,27 +157,26 @@ def arguments_of(function: Callable[..., Any]) -> list[str]:
 class Judged(NamedTuple):
     """Checked input: labels (or Pairs), scores, query identifiers and row weights.
 
-    `weight` is 0 for rows without weight in both roles.
+    `sample_weight` is 0 for rows without weight in both roles.
     """
 
     labels: Any
     scores: FloatArray
     qid: NDArray[Any] | None
-    weight: FloatArray | None
-    winner: FloatArray | None = None
-    loser: FloatArray | None = None
+    sample_weight: FloatArray | None
+    winner_weight: FloatArray | None = None
+    loser_weight: FloatArray | None = None
 
     @property
-    def weights(self) -> dict[str, Any]:
-        """The weights as arguments of `Levels.build` and `Pairs.bound`."""
-        names = ("sample_weight", *ROLES)
-        return dict(zip(names, (self.weight, self.winner, self.loser), strict=True))
+    def layout(self) -> dict[str, Any]:
+        """The `ALIGNED` arguments by name, as `Levels.build` and `Pairs.bound` take them."""
+        return {name: getattr(self, name) for name in ALIGNED}
 
     @property
     def kept(self) -> NDArray[np.intp]:
         """The rows of positive weight."""
         every = np.arange(self.scores.size)
-        return every if self.weight is None else every[self.weight > 0]
+        return every if self.sample_weight is None else every[self.sample_weight > 0]
 
     @property
     def queries(self) -> tuple[NDArray[Any] | None, NDArray[np.int32], int]:
@@ -231,9 +220,9 @@ def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     (given,) = rows_given(rows, "")
     values = check_numbers(scores, "scores")
     checked = {name: check(given.get(name), values.size) for name, check in ALIGNED.items()}
-    qid, sample_weight, winner, loser = checked.values()
-    weight, _ = weights_of_rows(sample_weight, winner, loser)
-    return Judged(y_true, values, qid, weight, winner, loser)
+    _, *weights = checked.values()
+    checked["sample_weight"], _ = weights_of_rows(*weights)
+    return Judged(y_true, values, **checked)
 
 
 def check_preferences(
@@ -244,7 +233,7 @@ def check_preferences(
         return check_scored(y_true, scores, rows), y_true
     graph = as_graph(graph)
     judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
-    return judged, Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
+    return judged, Levels.build(judged.labels, graph=graph, **judged.layout)
 
 
 def check_flags(values: Any, name: str, n_rows: int | None = None) -> NDArray[np.bool_]:

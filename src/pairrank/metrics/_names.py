@@ -73,6 +73,17 @@ class Metric(NamedTuple):
             if each.kind is each.KEYWORD_ONLY and name not in others
         ]
 
+    def with_option(self, name: Any, option: str, value: Any, written: str) -> Metric:
+        """Return the metric with one more option, which was `written` for the metric `name`."""
+        if option not in self.named_options:
+            listed = ", ".join(f"{each}=..." for each in self.named_options) or "none"
+            raise PairrankError(
+                f"metric {name!r}: {written!r} is not one of its options; it takes {listed}"
+            )
+        if option in self.options:
+            raise PairrankError(f"metric {name!r} sets {option} twice; give it once")
+        return self._replace(options={**self.options, option: value})
+
     def lacks(self, y: Any) -> str:
         """Return the kind of labels that it needs where y is of another kind; "" if it can judge.
 
@@ -177,9 +188,7 @@ def metric_named(name: Any) -> Metric:
             f"{known}@10"
         )
     metric = metric._replace(options={"k": int(depth)} if at else {})
-    if not colon:
-        return metric
-    return metric._replace(options={**metric.options, **_options_of(metric, str(name), settings)})
+    return _with_settings(metric, name, settings) if colon else metric
 
 
 def _near(name: str) -> str:
@@ -190,25 +199,17 @@ def _near(name: str) -> str:
     return f" (did you mean {near[0]}{ending}?)" if near else ""
 
 
-def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:
-    """Return the options in "option=value,option=value" with values as numbers where they are."""
-    options: dict[str, Any] = {}
+def _with_settings(metric: Metric, name: Any, settings: str) -> Metric:
+    """Return the metric with the options in "option=value,option=value"."""
     for setting in settings.split(","):
-        option, equals, text = setting.partition("=")
-        if option not in metric.named_options or not (equals and text):
-            listed = ", ".join(f"{each}=..." for each in metric.named_options) or "none"
-            raise PairrankError(
-                f"metric {name!r}: {setting!r} is not one of its options; it takes {listed}"
-            )
-        if option in options:
-            raise PairrankError(f"metric {name!r} sets {option} twice; give it once")
-        options[option] = _value(text)
+        option, _, text = setting.partition("=")
+        metric = metric.with_option(name, option if text else "", _value(text), setting)
     with warnings.catch_warnings(action="ignore"):
         try:  # the metric's own error for options out of range
-            metric.function([0.0, 0.0], [0.0, 1.0], **metric.options, **options)
+            metric.function([0.0, 0.0], [0.0, 1.0], **metric.options)
         except PairrankError as error:
             raise PairrankError(f"metric {name!r}: {error}") from None
-    return options
+    return metric
 
 
 def _value(text: str) -> Any:

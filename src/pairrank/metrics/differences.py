@@ -33,6 +33,7 @@ average : {"pairs", "queries"}
 _DESCRIBED["Returns"] = """float or dict
     The mean over all ordered pairs of rows of a query, i = j included: at least 0, which is best;
     infinite where differences beyond 1e150 are squared."""
+_DESCRIBED["References"] = "Cortes et al. 2007."
 
 
 class Rows(NamedTuple):
@@ -62,7 +63,8 @@ def _mean_cost(
     order, starts, identifiers = by_query(judged)
     totals = values = np.empty(0)
     if order.size:
-        weight = np.ones(order.size) if judged.weight is None else judged.weight[order]
+        weight = judged.sample_weight
+        weight = np.ones(order.size) if weight is None else weight[order]
         totals = np.add.reduceat(weight, starts[:-1])
         shares = weight / np.repeat(totals, np.diff(starts))
         labels = judged.labels[order].astype(np.float64)
@@ -83,11 +85,7 @@ _cost_metric = of_queries(_mean_cost, _DESCRIBED)
 def msd(rows: Rows) -> FloatArray:
     """Return the mean squared difference between score differences and label differences.
 
-    The mean of ((s_j - s_i) - (y_j - y_i))^2: twice the variance of the residuals s - y.
-
-    References
-    ----------
-    Cortes et al. 2007, Eq. 30.
+    The mean of ((s_j - s_i) - (y_j - y_i))^2: twice the variance of the residuals s - y (Eq. 30).
 
     Examples
     --------
@@ -101,11 +99,7 @@ def msd(rows: Rows) -> FloatArray:
 def m1d(rows: Rows) -> FloatArray:
     """Return the mean absolute difference between score differences and label differences.
 
-    The mean of abs((s_j - s_i) - (y_j - y_i)): `tube_cost` with epsilon 0.
-
-    References
-    ----------
-    Cortes et al. 2007, Eq. 31.
+    The mean of abs((s_j - s_i) - (y_j - y_i)): `tube_cost` with epsilon 0 (Eq. 31).
 
     Examples
     --------
@@ -117,13 +111,9 @@ def m1d(rows: Rows) -> FloatArray:
 
 @_cost_metric
 def tube_cost(rows: Rows, *, epsilon: float = 0.1, n: Literal[1, 2] = 1) -> FloatArray:
-    r"""Return the mean error of score differences beyond epsilon, c_SVR.
+    r"""Return the mean error of score differences beyond epsilon, c_SVR (Eqs. 2 and 9).
 
     .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n.
-
-    References
-    ----------
-    Cortes et al. 2007, Eqs. 2 and 9.
 
     Examples
     --------
@@ -136,7 +126,7 @@ def tube_cost(rows: Rows, *, epsilon: float = 0.1, n: Literal[1, 2] = 1) -> Floa
 
 @_cost_metric
 def hinge_rank_cost(rows: Rows, *, n: Literal[1, 2] = 1) -> FloatArray:
-    r"""Return the mean score difference of misranked pairs, c_HR.
+    r"""Return the mean score difference of misranked pairs, c_HR (Eqs. 2 and 6).
 
     .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0.
 
@@ -146,10 +136,6 @@ def hinge_rank_cost(rows: Rows, *, n: Literal[1, 2] = 1) -> FloatArray:
     -----
     As a loss it is the hinge of margin 0, whose regularised minimum is
     w = 0.
-
-    References
-    ----------
-    Cortes et al. 2007, Eqs. 2 and 6.
 
     Examples
     --------
@@ -161,20 +147,16 @@ def hinge_rank_cost(rows: Rows, *, n: Literal[1, 2] = 1) -> FloatArray:
 
 @_cost_metric
 def hinge_magnitude_cost(rows: Rows, *, n: Literal[1, 2] = 1) -> FloatArray:
-    r"""Return the mean error of the score differences of misranked pairs, c_HMP.
+    r"""Return the mean error of the score differences of misranked pairs.
 
     .. math:: c(i, j) = |(s_j - s_i) - (y_j - y_i)|^n
         \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0.
 
     Notes
     -----
-    The paper calls it convex in the scores, but where tied scores
+    It is c_HMP of Eqs. 2 and 8. The paper calls it convex in the scores, but where tied scores
     become misranked it jumps from 0 to the labels' difference to the power n. It is therefore a
     metric here, not a loss.
-
-    References
-    ----------
-    Cortes et al. 2007, Eqs. 2 and 8.
 
     Examples
     --------

@@ -24,6 +24,7 @@ discount : {"standard", "letor"}
 gain : {"exponential", "linear"}
     2^y - 1, or the label y itself as in trec_eval and scikit-learn.
 """)
+_OF_GAINS["References"] = "Lee & Lin 2014, Eq. 39; McSherry & Najork 2008 for tied scores."
 _FIXED: dict[str, Any] = {"gains": True, "relevant_from": None}
 
 
@@ -37,10 +38,6 @@ def ndcg_score(
     order. DCG@k is the sum over positions i <= k of (2^y - 1) d(i). Tied scores get the expected
     value over their orders. Gains are scaled by the query's largest gain, so that labels in the
     thousands do not overflow.
-
-    References
-    ----------
-    Lee & Lin 2014, Eq. 39; McSherry & Najork 2008 for tied scores.
 
     Examples
     --------
@@ -57,10 +54,6 @@ def mean_ndcg(
     """Return the mean of NDCG@k over all k = 1..l_q, averaged over the queries.
 
     LETOR's and MSLR's measure: the sum over k of NDCG@k divided by l_q, the rows of the query.
-
-    References
-    ----------
-    Lee & Lin 2014, Eq. 39 and the text below it.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def _of_comparisons(
     pairs: Pairs, judged: Judged, codes: NDArray[np.integer], n_groups: int
 ) -> FloatArray:
     """Return (concordant, tied, discordant) of each pair of groups, by explicit comparisons."""
-    bound = pairs.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
+    bound = pairs.preferred().bound(judged.scores.size, **judged.layout)
     above, below = judged.scores[bound.i], judged.scores[bound.j]
     outcome = np.where(above > below, 0, np.where(above == below, 1, 2))
     cell = (codes[bound.i] * n_groups + codes[bound.j]) * 3 + outcome

@@ -80,6 +80,8 @@ def mean_of_lists(
 
     `gains` refuses negative labels.
     """
+    from pairrank.compiled.sorting import sorted_segments
+
     if k is not None:
         check_number(k, "k", integer=True)
     if empty != "skip":
@@ -94,7 +96,12 @@ def mean_of_lists(
             "mean_average_precision or pairwise_accuracy"
         )
     queries = by_query(judged)
-    values = value(_best_first(judged, queries, k, relevant_from))
+    keys, places = sorted_segments(-judged.scores[queries.order], queries.starts)
+    labels = judged.labels[queries.order][places].astype(np.float64)
+    longest = int(np.diff(queries.starts).max(initial=0))
+    cutoff = longest if k is None else min(int(k), longest)
+    relevant = is_relevant(labels, relevant_from)
+    values = value(Lists(keys, labels, relevant, queries.starts, longest, cutoff))
     if empty != "skip":
         values[np.isnan(values)] = empty
     weights = _query_weights(judged, queries)
@@ -118,28 +125,18 @@ def check_relevant_from(relevant_from: Any) -> None:
         check_number(relevant_from, "relevant_from", low=-np.inf)
 
 
-def _best_first(judged: Judged, rows: ByQuery, k: int | None, relevant_from: float | None) -> Lists:
-    from pairrank.compiled.sorting import sorted_segments
-
-    keys, places = sorted_segments(-judged.scores[rows.order], rows.starts)
-    labels = judged.labels[rows.order][places].astype(np.float64)
-    longest = int(np.diff(rows.starts).max(initial=0))
-    cutoff = longest if k is None else min(int(k), longest)
-    return Lists(keys, labels, is_relevant(labels, relevant_from), rows.starts, longest, cutoff)
-
-
 def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray | None:
     """Return the weight of each query; all its rows must have the same."""
-    if judged.weight is None:
+    if judged.sample_weight is None:
         return None
-    weight = judged.weight[rows.order]
+    weight = judged.sample_weight[rows.order]
     first = weight[rows.starts[:-1]]
     differs = weight != np.repeat(first, np.diff(rows.starts))
     if differs.any():
         row = int(rows.order[differs.argmax()])
         raise PairrankError(
-            f"sample_weight is {judged.weight[row]} in row {row}, but other rows of its query "
-            "have another: a metric of ranked lists takes one weight per query"
+            f"sample_weight is {judged.sample_weight[row]} in row {row}, but other rows of its "
+            "query have another: a metric of ranked lists takes one weight per query"
         )
     return first
 
@@ -230,8 +227,6 @@ def rank_biased_precision(lists: Lists, *, persistence: float = 0.8) -> FloatArr
     >>> rank_biased_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], persistence=0.5)
     0.625
     """
-    check_number(persistence, "persistence")
-    if persistence >= 1:
-        raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
+    check_number(persistence, "persistence", below=1.0)
     with np.errstate(under="ignore"):
         return lists.sums((1.0 - persistence) * persistence ** np.arange(float(lists.cutoff)))

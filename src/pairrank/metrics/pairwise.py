@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairrank._docstrings import entries, parameters_of
+from pairrank._docstrings import entries, keywords_of, parameters_of, showing
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
@@ -105,7 +105,8 @@ def pairwise_accuracy(
     return _mean(judged, right, total, average, per_query)
 
 
-@metric(parameters_of(pairwise_accuracy), like=pairwise_accuracy, roles=True)
+@metric(parameters_of(pairwise_accuracy), roles=True)
+@showing(keywords_of(pairwise_accuracy).values())
 def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> Any:
     """Return the generalised Wilcoxon-Mann-Whitney statistic over an order graph.
 
@@ -216,7 +217,7 @@ def _losses_of_levels(levels: Levels, scores: FloatArray) -> FloatArray:
 
 def _losses_of_comparisons(pairs: Pairs, judged: Judged) -> tuple[FloatArray, FloatArray]:
     """Return the sums of the losses and of the weights of each query's comparisons."""
-    bound = pairs.signed().bound(judged.scores.size, qid=judged.qid, **judged.weights)
+    bound = pairs.signed().bound(judged.scores.size, **judged.layout)
     with np.errstate(over="ignore"):
         losses = Logistic().phi(judged.scores[bound.i] - judged.scores[bound.j])
     weight = np.ones(bound.i.size) if bound.weight is None else bound.weight
@@ -244,7 +245,7 @@ def right_and_total(
         levels = _each_group_weighs_one(preferences) if by_edge else preferences
         counts = levels.concordance(judged.scores)
     else:
-        bound = preferences.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
+        bound = preferences.preferred().bound(judged.scores.size, **judged.layout)
         counts = bound.concordance(judged.scores, *judged.queries[1:])
     return counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
 
@@ -295,10 +296,10 @@ def kendall_tau(
     0.6
     """
     judged = check_rows(y_true, scores, rows, no_roles=OF_TIES)
-    levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
+    levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.sample_weight)
     counts = levels.concordance(judged.scores)
     excess, by_label = counts[:, 0] - counts[:, 2], counts.sum(axis=1)
-    by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.weight)
+    by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.sample_weight)
     below = by_label * np.sqrt(ratios(by_score.query_pair_weight, by_label))
     taus = np.where(by_label > 0, ratios(excess, below), np.nan).clip(-1.0, 1.0)
     return mean_over_queries(

@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 from pairrank._validation import check_number, check_power
-from pairrank.exceptions import PairrankError
 
 
 class StabilityBound(NamedTuple):
@@ -110,9 +109,7 @@ def stability_bound(
         check_number(value, name, inclusive=True)
     check_number(m, "m", low=1, inclusive=True, integer=True)
     check_power(n)
-    check_number(delta, "delta")
-    if delta >= 1:
-        raise PairrankError(f"delta must be less than 1 (got {delta!r})")
+    check_number(delta, "delta", below=1.0)
     C, kappa, M = float(C), float(kappa), float(M)
     sigma = 1.0 if n == 1 else 4.0 * M
     largest = 2.0 * M if n == 1 else 4.0 * M * M

@@ -181,9 +181,7 @@ def compare_scores(
 def check_resampling(n_resamples: Any, confidence_level: Any, random_state: Any) -> None:
     """Raise a PairrankError where an argument is out of range."""
     check_number(n_resamples, "n_resamples", integer=True)
-    check_number(confidence_level, "confidence_level")
-    if confidence_level >= 1:
-        raise PairrankError(f"confidence_level must be less than 1 (got {confidence_level!r})")
+    check_number(confidence_level, "confidence_level", below=1.0)
     check_number(random_state, "random_state", inclusive=True, integer=True)
 
 

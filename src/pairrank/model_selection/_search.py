@@ -8,14 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, Self, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
@@ -28,7 +27,7 @@ from pairrank.exceptions import (
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
-from pairrank.model_selection.splits import Split, matrix_part, splits_of, splits_of_pairs
+from pairrank.model_selection.splits import matrix_part, splits_of, splits_of_pairs
 from pairrank.preferences import Pairs
 
 
@@ -56,10 +55,19 @@ class SearchedRanker(BaseRanker, ABC):
 
     Pairs are folded by their groups, or by single comparisons.
 
-    A subclass sets `_ranker_class`, `_strength` (the parameter that is chosen; with an s, the
-    values to try) and `_weakest_last` (whether the largest value regularises least; the strongest
-    of equally good values is chosen). It declares the values and those of the ranker's parameters
-    that it has; their descriptions are the ranker's.
+    A subclass sets `_ranker_class` and `_strength`, the parameter that is chosen, C or alpha; with
+    an s, the values to try. The strongest of equally good values is chosen. It declares these and
+    those of the ranker's parameters that it has; their descriptions are the ranker's.
+
+    Attributes
+    ----------
+    validation_scores_ : ndarray of shape (n_folds, n_values)
+        The score of each fold at each value. NaN where the training or test rows of the fold hold
+        no pair; the mean is over the other folds.
+    best_score_ : float
+        The mean over folds at the chosen value.
+    best_estimator_ : estimator
+        The ranker fitted on all rows; the search has its other attributes, too.
     """
 
     _: KW_ONLY
@@ -68,17 +76,7 @@ class SearchedRanker(BaseRanker, ABC):
     kernel: AnyKernel = None
     random_state: Seed = None
 
-    _descriptions: ClassVar = entries("""
-validation_scores_ : ndarray of shape (n_folds, n_values)
-    The score of each fold at each value. NaN where the training or test rows of the fold hold no
-    pair; the mean is over the other folds.
-best_score_ : float
-    The mean over folds at the chosen value.
-best_estimator_ : estimator
-    The ranker fitted on all rows; the search has its other attributes, too.
-""")
     _strength: ClassVar[str]
-    _weakest_last: ClassVar[bool] = False
 
     @of_rows
     @takes_rows("")
@@ -156,7 +154,7 @@ best_estimator_ : estimator
         means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0)
         judge = means.mean(axis=1)
         place = int(judge.argmax())
-        if not self._weakest_last:
+        if self._strength == "alpha":
             place = grid.size - 1 - int(judge[::-1].argmax())
         self.validation_scores_ = scores if judged.size > 1 else scores[:, :, 0]
         self.best_score_, value = float(judge[place]), float(grid[place])
@@ -190,40 +188,26 @@ class FoldSearch(SearchedRanker, ABC):
         return np.array(scores)[:, :, None]
 
 
-def part_of(rows: Rows, places: np.ndarray) -> Rows:
-    """Return some of the rows."""
-    return Rows(*(None if value is None else value[places] for value in rows))
-
-
-class Fold(NamedTuple):
-    """The training part and the test part of some rows, without X, and their places in X.
-
-    Folds of Pairs split the comparisons and keep all rows; `places` is None.
-    """
-
-    train: Rows
-    test: Rows
-    places: Split | None
+Fold = tuple[Rows, Rows]
+"""The training rows and the test rows of a fold: their places in X, or comparisons of all rows."""
 
 
 def folds_of(cv: Any, rows: Rows, seed: Any) -> Iterator[Fold]:
     """Yield the folds that `cv` stands for: of comparisons if y are Pairs, else of rows."""
-    rows_only = rows._replace(X=None)
     if isinstance(rows.y, Pairs):
         for learnt, judged in splits_of_pairs(cv, rows.y, rows.qid, seed):
-            yield Fold(rows_only._replace(y=learnt), rows_only._replace(y=judged), None)
+            yield rows._replace(X=None, y=learnt), rows._replace(X=None, y=judged)
         return
-    for split in splits_of(cv, rows.X, rows.y, rows.qid, seed):
-        train, test = (part_of(rows_only, places) for places in split)
-        yield Fold(train, test, split)
+    for train, test in splits_of(cv, rows.X, rows.y, rows.qid, seed):
+        yield rows.drawn(rows.y[train], train), rows.drawn(rows.y[test], test)
 
 
 def _scores_of_fold(ranker: Any, rows: Rows, fold: Fold, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    train, test, X_train, X_test = fold.train, fold.test, rows.X, rows.X
-    if fold.places is not None:
-        columns = fold.places[0] if ranker._is_precomputed else None
-        X_train, X_test = (matrix_part(rows.X, places, columns) for places in fold.places)
+    (train, test), X_train, X_test = fold, rows.X, rows.X
+    if train.places is not None and test.places is not None:
+        columns = train.places if ranker._is_precomputed else None
+        X_train, X_test = (matrix_part(rows.X, at, columns) for at in (train.places, test.places))
     validation = {f"{name}_val": value for name, value in test.layout.items()}
     given = {**train.layout, **validation, "X_val": X_test, "y_val": test.y, **tried}
     try:

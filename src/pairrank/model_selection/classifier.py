@@ -19,6 +19,7 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows
+from pairrank.estimators._rows import keep
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
@@ -132,9 +133,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.ranker_, name):
-                setattr(self, name, getattr(self.ranker_, name))
+            keep(self, **{name: getattr(self.ranker_, name, None)})
         scores = self._left_out_scores(X, codes, rows)
         weight = rows.get("sample_weight")
         known = np.isfinite(scores) if weight is None else np.isfinite(scores) & (weight > 0)

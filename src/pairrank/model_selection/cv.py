@@ -39,10 +39,6 @@ class RankSVMCV(FoldSearch):
         The chosen C, the smallest of equals.
     Cs_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    validation_scores_, best_score_, best_estimator_
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -59,7 +55,7 @@ class RankSVMCV(FoldSearch):
     0.1
     """
 
-    _ranker_class, _strength, _weakest_last = (RankSVM,), "C", True
+    _ranker_class, _strength = (RankSVM,), "C"
     Cs: ArrayLike = PAPER_VALUES
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
@@ -75,8 +71,7 @@ class RankNCGCV(PairProbabilities, PairErrors, FoldSearch):
 
     In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
     of the highest mean score is then fitted on all rows. With the default reduction, alpha means
-    the same for folds and for all rows. The paper has five folds and scores them by "wmw". The
-    search also has the ranker's `coef_cov_` and `standard_errors_`.
+    the same for folds and for all rows. The paper has five folds and scores them by "wmw".
 
     Parameters
     ----------
@@ -94,10 +89,6 @@ class RankNCGCV(PairProbabilities, PairErrors, FoldSearch):
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    validation_scores_, best_score_, best_estimator_
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----

@@ -77,13 +77,8 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         RankRLS's weights on the chosen features, 0 for all others.
     n_features_to_select_ : int
-    n_pairs_ : int
-        The number of differences, n_q^2 per query, or of comparisons.
     cv_ : object
         The way to leave rows out that `cv` stands for.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
 
     Notes
     -----
@@ -209,7 +204,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
             return PairsLeftOut(problem, alpha)
         else:
             block_of = self._folds(*rows)[problem.row_of]
-        return BlocksLeftOut(problem, alpha, block_of, centred=isinstance(problem, CentredRows))
+        return BlocksLeftOut(problem, alpha, block_of)
 
     def _folds(self, X: Any, y: Any, qid: NDArray[Any] | None) -> NDArray[np.int64]:
         """Return the fold of each row."""

@@ -73,10 +73,6 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
         The mean score at `alpha_`.
     cv_ : object
         The way to leave rows out that `cv` stands for.
-    best_estimator_
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
-    n_rows_, n_queries_, n_ties_
-    kernel_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -103,7 +99,8 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     alphas: ArrayLike = PAPER_ALPHAS
 
     def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
-        self._check_kernel()
+        if self._maps_features:
+            self._kernel.check()
         problem = least_squares(rows)
         small = isinstance(problem, Comparisons) or problem.root.size <= _SMALL
         method = method_of(self.cv, problem.query_start.size - 1, small=small, n_folds=5)
@@ -157,14 +154,13 @@ def _scores_of_margins(spectrum: Spectrum, grid: FloatArray, method: str) -> Flo
 
 def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer: Any) -> FloatArray:
     """Return the scores of a fold's test rows, (n_values, n_targets); NaN where none are learnt."""
-    train, test = fold.train, fold.test
+    train, test = fold
     some_weight = train.sample_weight is None or bool((train.sample_weight > 0).any())
     if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
         return np.full((grid.size, len(columns_of(train.y))), np.nan)
     learnt, judged, X_test = features, features, X
-    if fold.places is not None:
-        learnt, judged = (features[places] for places in fold.places)
-        X_test = X[fold.places[1]]
+    if train.places is not None:
+        learnt, judged, X_test = features[train.places], features[test.places], X[test.places]
     problem = least_squares(train._replace(X=learnt))
     design = Design(judged)
     coefs = Spectrum(problem).coefs(grid)

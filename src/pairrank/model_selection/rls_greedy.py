@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.model_selection.rls_equations import Equations
+from pairrank.model_selection.rls_equations import CentredRows, Equations
 
 _ENTRIES = 1 << 17
 _ALONE = 1e-11
@@ -53,7 +53,7 @@ class _Chosen:
             yield slice(first, first + step)
 
 
-class BlocksLeftOut:
+class BlocksLeftOut(_Chosen):
     r"""Blocks of equations left out in turn: queries, folds of queries or of rows, comparisons.
 
     For a block F with M = G - U U', U the unit vectors of the queries that it splits, the residuals
@@ -64,26 +64,25 @@ class BlocksLeftOut:
 
     (products with r_F and T_j over the block), and T changes by multiples of T_f only, so that
     neither M nor its inverse is ever formed. The error is that of the centred part of r_F in each
-    query. `block_of` is the block of each equation. `centred` says that residuals are known up to a
-    constant within a query: those of rows, not those of comparisons.
+    query. `block_of` is the block of each equation. Residuals of rows, not
+    those of comparisons, are known up to a constant within a query.
 
     Choosing and the errors cost O(m) per feature; 16 bytes per entry of X. It keeps the O(k m n) of
     Pahikkala, Airola, Naula and Salakoski 2010; the formulas are worked out here.
     """
 
-    def __init__(
-        self, problem: Equations, alpha: float, block_of: NDArray[np.int64], *, centred: bool
-    ) -> None:
+    def __init__(self, problem: Equations, alpha: float, block_of: NDArray[np.int64]) -> None:
         query_of = problem.query_of
         order = np.lexsort((query_of, block_of))
-        self._state = _Chosen(problem, alpha, order)
+        super().__init__(problem, alpha, order)
         query_of, block_of = query_of[order], block_of[order]
         self._cells, self._blocks = _starts(query_of, block_of), _starts(block_of)
         self._cells_of_block = np.searchsorted(self._cells, self._blocks)
         self._lengths = np.diff(np.append(self._blocks, order.size))
-        self._T, self._left = self._state.C.copy(), self._state.r.copy()
+        self._T, self._left = self.C.copy(), self.r.copy()
         self._unit: FloatArray | None = None
-        if centred and self._cells.size > problem.query_start.size - 1:
+        is_centred = isinstance(problem, CentredRows)
+        if is_centred and self._cells.size > problem.query_start.size - 1:
             self._cut_queries(query_of)
 
     @property
@@ -93,35 +92,33 @@ class BlocksLeftOut:
 
     def errors(self) -> FloatArray:
         """Return the squared error on what is left out with each feature added, (n_features,)."""
-        state = self._state
-        result = np.full(state.scale.size, self.error)
-        for part in state.parts():
-            C, T = state.C[part], self._T[part]
-            scale = state.scale[part, None]
+        result = np.full(self.scale.size, self.error)
+        for part in self.parts():
+            C, T = self.C[part], self._T[part]
+            scale = self.scale[part, None]
             spare = scale - self._sums(C * T)
             squares = self._products(T, T)
             for target, left in enumerate(self._left.T):
-                moment = state.moment[part, target, None]
+                moment = self.moment[part, target, None]
                 step = _ratio(self._sums(C * left) - moment, spare, scale)
                 result[part] += (step * (2 * self._products(T, left[None]) + step * squares)).sum(1)
         return result
 
     def add(self, feature: int) -> None:
         """Choose a feature."""
-        state = self._state
-        u, p = state.C[feature].copy(), self._T[feature].copy()
+        u, p = self.C[feature].copy(), self._T[feature].copy()
         own = self._sums((u * p)[None])[0]
-        spare = state.scale[feature] - own
-        scale = state.scale[feature]
-        steps = _ratio(self._sums(u * self._left.T) - state.moment[feature][:, None], spare, scale)
+        spare = self.scale[feature] - own
+        scale = self.scale[feature]
+        steps = _ratio(self._sums(u * self._left.T) - self.moment[feature][:, None], spare, scale)
         self._left += (p * self._spread(steps)).T
-        shares = state.shares(feature)
-        state.choose(feature, shares)
-        for part in state.parts():
+        shares = self.shares(feature)
+        self.choose(feature, shares)
+        for part in self.parts():
             lost = shares[part, None]
-            step = _ratio(self._sums(p * state.C[part]) - lost * scale, spare, scale)
+            step = _ratio(self._sums(p * self.C[part]) - lost * scale, spare, scale)
             self._T[part] += p * self._spread(step)
-            state.C[part] -= lost * u
+            self.C[part] -= lost * u
 
     def _sums(self, values: FloatArray) -> FloatArray:
         """Sum each row of values over blocks."""
@@ -141,7 +138,7 @@ class BlocksLeftOut:
 
     def _cut_queries(self, query_of: NDArray[np.int64]) -> None:
         """Start from the inverse of I - U U' where blocks split queries."""
-        root, cells = self._state.root, self._cells
+        root, cells = self.root, self._cells
         lengths = np.diff(np.append(cells, root.size))
         held = np.add.reduceat(root**2, cells)
         total = np.bincount(query_of, root**2)[query_of[cells]]
@@ -153,14 +150,14 @@ class BlocksLeftOut:
             values += np.repeat(sums, lengths, axis=1) * self._unit
 
 
-class PairsLeftOut:
+class PairsLeftOut(_Chosen):
     """Any two rows of one query left out in turn; the error is that of their difference.
 
     The errors cost O(m^2) per feature, and 8 m^2 bytes: for small data.
     """
 
     def __init__(self, problem: Equations, alpha: float) -> None:
-        self._state = _Chosen(problem, alpha, np.arange(problem.root.size))
+        super().__init__(problem, alpha, np.arange(problem.root.size))
         root = problem.root
         unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
         self._M = np.eye(root.size) - np.outer(unit, unit)
@@ -168,29 +165,27 @@ class PairsLeftOut:
     @property
     def error(self) -> float:
         """The squared error on what is left out, with the chosen features."""
-        return self._of(self._M, self._state.r)
+        return self._of(self._M, self.r)
 
     def errors(self) -> FloatArray:
         """Return the squared error on what is left out with each feature added, (n_features,)."""
-        state = self._state
-        result = np.empty(state.scale.size)
-        for feature, (u, scale) in enumerate(zip(state.C, state.scale, strict=True)):
+        result = np.empty(self.scale.size)
+        for feature, (u, scale) in enumerate(zip(self.C, self.scale, strict=True)):
             step = u / scale
-            left = state.r - np.outer(step, state.moment[feature])
+            left = self.r - np.outer(step, self.moment[feature])
             result[feature] = self._of(self._M - np.outer(step, u), left)
         return result
 
     def add(self, feature: int) -> None:
         """Choose a feature."""
-        state = self._state
-        u, shares = state.C[feature].copy(), state.shares(feature)
-        self._M -= np.outer(u / state.scale[feature], u)
-        state.choose(feature, shares)
-        state.C -= np.outer(shares, u)
+        u, shares = self.C[feature].copy(), self.shares(feature)
+        self._M -= np.outer(u / self.scale[feature], u)
+        self.choose(feature, shares)
+        self.C -= np.outer(shares, u)
 
     def _of(self, M: FloatArray, r: FloatArray) -> float:
         """Return the sum of v_i v_j (error of a difference)^2 / (2 n_q) over rows i, j left out."""
-        own, root, result = M.diagonal(), self._state.root, 0.0
+        own, root, result = M.diagonal(), self.root, 0.0
         determinant = np.outer(own, own) - M**2
         np.fill_diagonal(determinant, 1.0)
         for left in r.T:

@@ -200,7 +200,7 @@ def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Spl
         raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
     seed = 0 if seed is None else seed
     labels = y if y.ndim == 1 else y[:, 0]
-    order = check_random_state(seed).permutation(n_rows)
+    order = generator_of(seed).permutation(n_rows)
     fold_of = np.empty(n_rows, dtype=np.int64)
     fold_of[order[np.argsort(labels[order], kind="stable")]] = np.arange(n_rows) % n_folds
     return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))

@@ -45,7 +45,8 @@ class Picture(NamedTuple):
 
 
 def matplotlib_of() -> Any:
-    """Return matplotlib, or say how to install it."""
+    """Return matplotlib with its figures, or say how to install it."""
+    require("matplotlib.figure", "report", "reports")
     return require("matplotlib", "report", "reports")
 
 
@@ -55,9 +56,8 @@ def picture(name: str, title: str, height: float, draw: Callable[[Any], Any]) ->
     file = io.StringIO()
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        figure = require("matplotlib.figure", "report", "reports").Figure(
-            figsize=(WIDTH / 72, height / 72), layout="constrained"
-        )
+        size = WIDTH / 72, height / 72
+        figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         draw(axes)
         axes.locator_params(axis="x", nbins=6)

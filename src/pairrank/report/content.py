@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import FloatArray
 from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.plotting.subject import Subject
@@ -27,28 +26,33 @@ from pairrank.report.ranked_rows import Queries, queries_of, shown_queries
 _LONGEST_VALUE = 80
 
 
-class Material(NamedTuple):
-    """What a page is made from, checked: one or two models, and their names."""
+def content_of(
+    subjects: list[Subject],
+    y: Any,
+    layout: dict[str, Any],
+    *,
+    graph: Any,
+    metrics: list[str],
+    names: Sequence[str],
+    seed: int,
+) -> dict[str, Any]:
+    """Compute what the template shows of one or two models, from checked arguments.
 
-    subjects: list[Subject]
-    y: Any
-    layout: dict[str, Any]
-    graph: Any
-    metrics: list[str]
-    names: Sequence[str]
-    seed: int
-
-
-def content_of(material: Material) -> dict[str, Any]:
-    """Compute what the template shows; raise a PairrankError if there is no preference.
-
-    A section is None, or empty, where there is nothing to show.
+    Raises a PairrankError if there is no preference. A section is None, or empty, where there is
+    nothing to show.
     """
-    subject, y = material.subjects[0], material.y
-    n_rows, qid = subject.X.shape[0], material.layout.get("qid")
-    preferences = preferences_of(y, n_rows, material.layout, material.graph)
-    scores = [each.scores() for each in material.subjects]
-    lines = [_line(name, material, scores) for name in material.metrics]
+    subject, qid = subjects[0], layout.get("qid")
+    n_rows = subject.X.shape[0]
+    preferences = preferences_of(y, n_rows, layout, graph)
+    scores = [each.scores() for each in subjects]
+    lines = []
+    for name in metrics:
+        first, *others = (
+            measure(name, y, own, layout, each.ranker, graph)
+            for each, own in zip(subjects, scores, strict=True)
+        )
+        second = others[0] if others else None
+        lines.append((first, second, _comparison(first, second, seed)))
     main, rival, _ = lines[0]
     queries = queries_of(qid, n_rows)
     wins, _ = preferences.wins_and_losses()
@@ -62,25 +66,25 @@ def content_of(material: Material) -> dict[str, Any]:
             values, queries.sizes, greater_is_better=main.greater_is_better
         )
     )  # fmt: skip
-    drawn, is_sample = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(material.seed))
+    drawn, is_sample = draw_pairs(preferences, MOST_PAIRS, np.random.default_rng(seed))
     calibration = None
     if subject.gives_probabilities:
         calibration = calibrate(subject, scores[0], drawn, is_sample)
-    weights = largest_weights(*material.subjects) if subject.is_linear else []
+    weights = largest_weights(*subjects) if subject.is_linear else []
     levels, margins = None, None
     if isinstance(y, Pairs):
         margins = pictures.histogram_of_margins(scores[0][drawn.i] - scores[0][drawn.j])
     else:
         levels = score_levels(y, scores[0], None if qid is None else queries.query_of)
-    both, n_points = pictures.scatter_of_queries(main, rival, material.names, material.seed)
+    both, n_points = pictures.scatter_of_queries(main, rival, names, seed)
     return {
-        "names": material.names,
+        "names": names,
         "facts": _facts(subject, y, preferences, queries),
         "parameters": _parameters(subject),
         "lines": lines,
         "main": main,
         "has_other": rival is not None,
-        "by_query": pictures.histogram_of_queries(main, rival, material.names),
+        "by_query": pictures.histogram_of_queries(main, rival, names),
         "both": both,
         "n_points": n_points,
         "changed": _changed(main, rival, queries),
@@ -103,23 +107,14 @@ def content_of(material: Material) -> dict[str, Any]:
     }
 
 
-def _line(
-    name: str, material: Material, scores: Sequence[FloatArray]
-) -> tuple[Measure, Measure | None, Comparison | None]:
-    """Return a metric of the model and of the other one, and their comparison over queries."""
-    y, layout, graph = material.y, material.layout, material.graph
-    first, *others = (
-        measure(name, y, own, layout, subject.ranker, graph)
-        for subject, own in zip(material.subjects, scores, strict=True)
-    )
-    if not others:
-        return first, None, None
-    (second,) = others
+def _comparison(first: Measure, second: Measure | None, seed: int) -> Comparison | None:
+    """Return the comparison of two models over the queries; None without two of both."""
+    if second is None:
+        return None
     counted = ~(np.isnan(first.by_query) | np.isnan(second.by_query))
     if counted.sum() < 2:
-        return first, second, None
-    tested = first.by_query, second.by_query, N_RESAMPLES, LEVEL, material.seed
-    return first, second, compare_values(*tested)
+        return None
+    return compare_values(first.by_query, second.by_query, N_RESAMPLES, LEVEL, seed)
 
 
 def _facts(

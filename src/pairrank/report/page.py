@@ -17,7 +17,7 @@ from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
-from pairrank.report.content import Material, content_of
+from pairrank.report.content import content_of
 from pairrank.report.measures import chosen_metrics
 
 
@@ -126,17 +126,17 @@ def report(
         if n_others != n_rows:
             raise PairrankError(f"X_other has {n_others} rows, but X {n_rows}: give the same rows")
     probabilities = all(each.gives_probabilities for each in subjects)
-    material = Material(
+    page = content_of(
         subjects,
         judged,
         layout,
-        graph if graph is not None else getattr(subjects[0].ranker, "graph", "full"),
-        chosen_metrics(metrics, judged, layout, probabilities=probabilities),
-        names or _names(subjects),
-        random_state,
+        graph=graph if graph is not None else getattr(subjects[0].ranker, "graph", "full"),
+        metrics=chosen_metrics(metrics, judged, layout, probabilities=probabilities),
+        names=names or _names(subjects),
+        seed=random_state,
     )
-    heading = f"Report on {material.names[0]}" if title is None else title
-    return Report(template.render(title=heading, page=content_of(material)))
+    heading = f"Report on {page['names'][0]}" if title is None else title
+    return Report(template.render(title=heading, page=page))
 
 
 def _names(subjects: Sequence[Subject]) -> list[str]:

@@ -83,9 +83,7 @@ def partial_auc_loss(
     >>> partial_auc_loss(scores, [1, 0, 0, 0, 0], max_fpr=0.25, loss="hinge")
     tensor(2.)
     """
-    validation.check_number(max_fpr, "max_fpr")
-    if max_fpr > 1:
-        raise PairrankError(f"max_fpr must be at most 1 (got {max_fpr!r})")
+    validation.check_number(max_fpr, "max_fpr", most=1.0)
     if isinstance(labels, Pairs):
         raise PairrankError("partial_auc_loss needs labels: Pairs have no rate of false positives")
     if is_of_differences(known_loss(loss).family):

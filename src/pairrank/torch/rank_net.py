@@ -17,6 +17,7 @@ from pairrank import threads
 from pairrank._protocols import Array, Callback, FloatArray, MarginCost, Solution, Status
 from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._descent import values_agree
+from pairrank.estimators._docstrings import described
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._pair_loss import PairProbabilities
 from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
@@ -41,6 +42,7 @@ _FEW_ENTRIES = 1 << 18
 """Steps on fewer numbers than this take one thread."""
 
 
+@described
 class RankNet(PairProbabilities, SolvedRanker):
     r"""RankNet: a network whose scores rank, trained on pairs (Burges et al. 2005).
 

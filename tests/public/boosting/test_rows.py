@@ -216,7 +216,7 @@ def test_a_metric_without_a_value_and_unknown_metrics_and_options_are_refused():
         RankingMetric("pairwise_accuracy")([1, 1], [0.0, 1.0])
     with pytest.raises(PairrankError, match="there is no metric 'ndgc'"):
         RankingMetric("ndgc")
-    with pytest.raises(PairrankError, match="max_label is not an option"):
+    with pytest.raises(PairrankError, match="'max_label' is not one of its options"):
         RankingMetric("ndcg@3", max_label=4)
-    with pytest.raises(PairrankError, match="set twice"):
+    with pytest.raises(PairrankError, match="sets max_label twice"):
         RankingMetric("err@10:max_label=4", max_label=3)

@@ -125,7 +125,7 @@ WRONG = [
     (RankRLS(max_iter=0), "max_iter must be at least 1"),
     (RankRLS(patience=0), "patience must be"),
     (RankRLS(regularization="ridge"), "regularization must be one of"),
-    (RankRLS(validation_fraction=1.0), "validation_fraction must be below 1"),
+    (RankRLS(validation_fraction=1.0), "validation_fraction must be less than 1"),
     (RankRLS(solver="direct", regularization="iteration"), "needs iterations"),
     (MPRank(0.0), "C must be greater than 0"),
     (MPRank(1e308), "2 C overflows"),

@@ -86,7 +86,7 @@ def test_a_file_may_be_compressed_and_of_any_name(tmp_path, name):
 
 BAD = {
     "empty": ("", "the columns are none; pairs have i, j"),
-    "header only": ("i,j\n", "no pairs"),
+    "header only": ("i,j\n", "no rows"),
     "five cells": ("3,2,1,0,5\n", "line 1: 5 cells"),
     "other columns": ("i,j,weigth\n1,0,2\n", "'i', 'j', 'weigth'; pairs have i, j"),
     "twice i": ("i,j,i\n1,2,1\n", "pairs have i, j"),
@@ -139,7 +139,7 @@ def test_columns_of_parquet_go_by_name():
         ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
         ({"i": ["1"], "j": [0]}, "column 'i' must hold numbers, but holds string"),
         ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
-        ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),
+        ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no rows"),
     ],
 )
 def test_faults_of_parquet_have_their_row(columns, message):
@@ -222,7 +222,7 @@ def test_ties_are_said_by_several_words():
     ("text", "columns", "message"),
     [
         ("", {}, "empty; a header"),
-        ("winner,loser\n", {}, "no comparisons below the header"),
+        ("winner,loser\n", {}, "no rows below the header"),
         ("a,b\nx,y\n", {}, "no column 'winner', 'loser'; the columns are 'a', 'b'"),
         ("winner,loser\nx,y\n", {"loser": "winner"}, "column 'winner' has two roles"),
         ("winner,loser,loser\nx,y,z\n", {}, "the header names 'loser' more than once"),

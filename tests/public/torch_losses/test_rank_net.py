@@ -223,7 +223,7 @@ def test_copies_and_files_predict_the_same(rows, tmp_path, hidden):
         ({"alpha": -1.0}, "alpha must be at least 0"),
         ({"learning_rate": 0.0}, "learning_rate must be greater than 0"),
         ({"batch_size": 0}, "batch_size must be greater than 0"),
-        ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be less than 1"),
         ({"activation": "sine"}, "activation must be one of"),
         ({"loss": "raykar"}, "values of one loss and gradients of another"),
         ({"loss": "hinge", "solver": "lbfgs"}, "and a smooth loss"),
