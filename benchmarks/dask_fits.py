@@ -24,7 +24,7 @@ from pairrank.dask import DaskRankNCG, DaskRankSVM
 
 N_PARTITIONS = 8
 SPEED_BAR, OVERHEAD_BAR, BYTES_BAR = 1.6, 1.5, 1.1
-OF_ROWS = ("pairrank_block", "pairrank_labels", "pairrank_prepare")
+OF_ROWS = ("join", "load_", "prepare")
 """What a worker keeps of rows has names that begin so."""
 _COMPUTED = 8
 """The items of work in the processor's cache that all workers share."""
@@ -185,7 +185,7 @@ def compute_share(client: Any) -> None:
 def read_kept(dask_worker: Any) -> None:
     """Read every X that a worker keeps."""
     for value in dask_worker.data.values():
-        if np.ndim(value) == 2:
+        if getattr(value, "ndim", 0) == 2:
             reading(value)
 
 
