@@ -18,7 +18,7 @@ hand. `ARGS=--again` computes all of it again, `ARGS=--full` also what takes hou
 How to read a table: the upper line of an entry is ours, the mean ± the standard deviation over
 folds or repeats; the lower line, in italics, is what the paper prints. ✓ agrees: within two of the
 paper's standard deviations, or within the stated tolerance; ✗ differs, for the reason in brackets;
-★ exceeded its limit of time or memory (in italics: the paper's star); – is not run, and rows of which
+★ beyond its limit of time or memory (in italics: the paper's star); – is not run, and rows of which
 no cell has run are left out. Figures without ✓ or ✗ are not compared: times depend on the machine,
 and where data or protocol are not the paper's, agreement would mean nothing; the notes say so.
 Times were taken one by one, but other programs may have used the machine: they are upper limits.
