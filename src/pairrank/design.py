@@ -56,8 +56,10 @@ class Design:
         self._width = max(1, self.n_entries // max(1, self.n_rows))
 
     def scores(self, w: FloatArray) -> FloatArray:
-        """Return X w, (n_rows,) float64."""
+        """Return X w, (n_rows,) float64; no product where w is 0."""
         w = np.ascontiguousarray(w, dtype=np.float64)
+        if not w.any():
+            return np.zeros(self.n_rows)
         result = np.empty(self.n_rows)
         threads.run(lambda rows: self._multiply(rows, w, result[rows]), self._blocks())
         return result
