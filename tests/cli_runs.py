@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
+import pytest
+
 from pairrank.cli import main
 
 STREAMS = ("stdin", "stdout", "stderr")
@@ -109,8 +111,8 @@ def run(*arguments: Any, stdin: bytes | None = None, code: int = 0) -> Ended:
 
 
 def record_of(*arguments: Any, stdin: bytes | None = None) -> Any:
-    """Run a command with --json, and return what it says."""
-    return json.loads(run(*arguments, "--json", stdin=stdin).stdout)
+    """Run a command with --json, and return what it says; NaN is no JSON."""
+    return json.loads(run(*arguments, "--json", stdin=stdin).stdout, parse_constant=pytest.fail)
 
 
 def refused(*arguments: Any, stdin: bytes | None = None) -> str:

@@ -48,6 +48,13 @@ def test_several_metrics_are_those_of_python(folder):
     assert record == metrics.evaluate(rows.y, good, NAMES, qid=rows.qid)
 
 
+def test_what_cannot_be_judged_is_null_in_json(folder, tmp_path):
+    rows, *_ = rows_and_scores(folder)
+    write_rows(tmp_path / "low.txt", rows._replace(y=rows.y - rows.y.max()))
+    record = record_of("evaluate", folder / "good", tmp_path / "low.txt", "--metric", "auc")
+    assert record["auc"] is None
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_has_one_row_per_query_and_both_models(folder, tmp_path, kind):
     rows, *scores = rows_and_scores(folder)
