@@ -206,6 +206,7 @@ class RankBoost(FittedRanker):
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
             found: list[WeakRanking] = []
+            alphas: list[float] = []
             self._found, history, status = found, [], Status.ROUNDS
             started = time.perf_counter()
             try:
@@ -215,11 +216,11 @@ class RankBoost(FittedRanker):
                         status = made
                         break
                     found.append(made.ranking)
+                    alphas.append(made.ranking.alpha)
                     seconds = time.perf_counter() - started
                     step = Step(n, booster.loss, abs(made.edge), None, seconds, n + 1, 0)
                     history.append(step)
-                    alphas = np.array([ranking.alpha for ranking in found])
-                    if callback is not None and callback(step._replace(coef=alphas)):
+                    if callback is not None and callback(step._replace(coef=np.array(alphas))):
                         status = Status.STOPPED
                         break
             except KeyboardInterrupt:
