@@ -154,6 +154,7 @@ def test_queries_that_do_not_count_are_left_out():
     given = [1, 0, 1, 1], [2.0, 1.0, 1.0, 2.0]
     drawn = {"qid": [0, 0, 1, 1], "metric": "pairwise_accuracy"}
     assert QueryMetricDisplay.from_predictions(*given, **drawn).values.tolist() == [1.0]
+    QueryMetricDisplay([5.0, np.nextafter(5.0, 6.0)], "msd").plot()  # numpy finds no 20 bins
     with pytest.raises(PairrankError, match="no query counts"):
         QueryMetricDisplay.from_predictions([1, 1, 1, 1], given[1], **drawn)
     with pytest.raises(PairrankError, match="there is no metric"):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pairrank._docstrings import described_by, entries
 from pairrank._extras import require
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
@@ -34,6 +37,16 @@ class Display:
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         return ax
+
+
+def edges_of(values: FloatArray, n_bins: int) -> FloatArray:
+    """Return the edges of bins for values, from 0 to 1 where these hold them all."""
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, n_bins + 1)
 
 
 def check_lengths(**columns: Any) -> None:

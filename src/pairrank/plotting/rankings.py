@@ -14,7 +14,13 @@ from pairrank._validation import check_number
 from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
-from pairrank.plotting._common import Display, check_lengths, constructor_docs, display_docs
+from pairrank.plotting._common import (
+    Display,
+    check_lengths,
+    constructor_docs,
+    display_docs,
+    edges_of,
+)
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
@@ -107,9 +113,10 @@ class QueryMetricDisplay(Display):
     def plot(self, ax: Axes | None = None, **hist_kw: Any) -> Self:
         """Draw the histogram; return the display, with `ax_`, `figure_` and `bars_`."""
         ax = self._axes(ax)
-        within = self.values.min() >= 0 and self.values.max() <= 1
-        usual = {"bins": 20, "range": (0.0, 1.0) if within else None}
-        _, _, self.bars_ = ax.hist(self.values, **{**usual, **hist_kw})
+        options = {"bins": 20, **hist_kw}
+        if isinstance(options["bins"], int) and "range" not in options:
+            options["bins"] = edges_of(self.values, options["bins"])
+        _, _, self.bars_ = ax.hist(self.values, **options)
         mean = float(self.values.mean())
         ax.axvline(mean, color="0.3", linestyle="--", label=f"mean {mean:.3g}")
         ax.set(xlabel=self.metric, ylabel="queries")

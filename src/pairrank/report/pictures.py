@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pairrank._protocols import FloatArray
+from pairrank.plotting._common import edges_of
 from pairrank.plotting.calibration import PairCalibration, PairCalibrationDisplay
 from pairrank.plotting.rankings import QueryMetricDisplay, WeightsDisplay
 from pairrank.plotting.svg import COLOURS, Picture, picture, short
@@ -30,7 +31,7 @@ def histogram_of_queries(
     if rival is not None:
         title += f", and of {names[1]} as an outline"
         other = rival.counted
-    bins = _edges_of(np.concatenate((values, other)))
+    bins = edges_of(np.concatenate((values, other)), HISTOGRAM_BINS)
 
     def draw(ax: Any) -> None:
         display = QueryMetricDisplay(values, main.name)
@@ -47,7 +48,9 @@ def histogram_of_margins(margins: FloatArray) -> Picture:
     """Draw how often each margin occurs."""
 
     def draw(ax: Any) -> None:
-        ax.hist(margins, histtype="stepfilled", color=_FIRST, bins=_edges_of(margins))
+        ax.hist(
+            margins, histtype="stepfilled", color=_FIRST, bins=edges_of(margins, HISTOGRAM_BINS)
+        )
         ax.set(xlabel="winner's score less loser's", ylabel="comparisons")
 
     title = "Histogram of the winner's score less the loser's, over the comparisons"
@@ -68,7 +71,7 @@ def scatter_of_queries(
         counted = np.sort(generator.choice(counted, MOST_POINTS, replace=False))
     upwards, across = (f"{main.name} of {name}" for name in names)
     x, y = rival.by_query[counted], main.by_query[counted]
-    ends = _edges_of(np.concatenate((x, y)))[[0, -1]]
+    ends = edges_of(np.concatenate((x, y)), 1)
 
     def draw(ax: Any) -> None:
         ax.plot(ends, ends, color=COLOURS["muted"], linestyle="--", linewidth=1)
@@ -129,13 +132,3 @@ def weight_bars(weights: Sequence[Weight]) -> Picture:
 
     title = "Weight times standard deviation of each feature"
     return picture("weights-picture", title, 46 + 20 * len(weights), draw)
-
-
-def _edges_of(values: FloatArray) -> FloatArray:
-    """Return the edges of bins for values, from 0 to 1 where these hold them all."""
-    low, high = float(values.min()), float(values.max())
-    if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, HISTOGRAM_BINS + 1)
