@@ -222,6 +222,7 @@ def test_a_notebook_and_a_print_show_the_table(data):
     assert "folds of queries" in shown
     lines = str(found).splitlines()[:4]
     assert [line.split()[1] for line in lines] == ["model", "---", "\\<b\\>", "b"]
+    assert [name.strip() for name in lines[0].split("|")][-4:] == ["p", "fit s", "strength", ""]
 
 
 @pytest.mark.parametrize("graph", [OrderGraph([("worse", "better")]), [("worse", "better")], None])
