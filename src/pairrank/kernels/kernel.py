@@ -216,13 +216,8 @@ class Kernel(BaseEstimator):
     def saved_params(self) -> dict[str, Any]:
         """Return the plain values that a model file stores in addition to `arrays`.
 
-        Raises a PairrankError if the kernel is a callable: a model file holds no code.
+        A model file refuses a callable.
         """
-        if callable(self.function):
-            raise PairrankError(
-                f"the kernel is a callable, {self.function!r}; a model file holds no code, so it "
-                "cannot be saved: use a kernel by name, or pickle the estimator"
-            )
         return {
             "function": self.function,
             "gamma": self.gamma_,
