@@ -38,7 +38,8 @@ def test_it_ranks_rows_that_no_line_ranks():
     assert (np.diff(ranker.train_score_) <= 0).all()
     assert ranker.objective_ == ranker.train_score_[-1]
     assert len(ranker.history_) == ranker.n_iter_ == ranker.n_estimators_ == 50
-    assert ranker.history_[-1].n_evaluations == 51 and ranker.history_[-1].n_products == 0
+    assert ranker.history_[-1].n_evaluations == 51
+    assert ranker.history_[-1].n_products == 0
 
 
 def test_staged_scores_end_with_those_of_predict():
