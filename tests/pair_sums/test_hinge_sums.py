@@ -10,6 +10,7 @@ import pytest
 from pairrank.losses import Hinge, HuberisedHinge, ModifiedHuber, SquaredHinge
 from pairrank.pair_sums import bind
 from pairrank.pair_sums import sorted as sorted_sums
+from pairrank.pair_sums.papers import sweeps
 from pairrank.preferences import Levels, Pairs
 
 pytestmark = pytest.mark.numeric
@@ -25,6 +26,19 @@ PLANS = {
 def make_plan(patch: pytest.MonkeyPatch, plan: str) -> None:
     for name, value in PLANS[plan].items():
         patch.setattr(sorted_sums, name, value)
+
+
+@pytest.mark.parametrize("name", ["selection_tree", "level_counting"])
+def test_a_paper_s_algorithm_is_the_one_of_its_name(name, monkeypatch):
+    used, sums_by_sweeps = [], sweeps.sums_by_sweeps
+
+    def watched(by_tree, *rest):
+        used.append(by_tree)
+        return sums_by_sweeps(by_tree, *rest)
+
+    monkeypatch.setattr(sweeps, "sums_by_sweeps", watched)
+    bind(SquaredHinge(), Levels.build(np.arange(5.0)), pair_sum=name).at(np.zeros(5))
+    assert used == [name == "selection_tree"]
 
 
 @pytest.mark.parametrize("plan", PLANS)

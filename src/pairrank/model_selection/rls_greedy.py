@@ -64,8 +64,8 @@ class BlocksLeftOut(_Chosen):
 
     (products with r_F and T_j over the block), and T changes by multiples of T_f only, so that
     neither M nor its inverse is ever formed. The error is that of the centred part of r_F in each
-    query. `block_of` is the block of each equation. Residuals of rows, not
-    those of comparisons, are known up to a constant within a query.
+    query. `block_of` is the block of each equation. Residuals of rows, not those of comparisons,
+    are known up to a constant within a query.
 
     Choosing and the errors cost O(m) per feature; 16 bytes per entry of X. It keeps the O(k m n) of
     Pahikkala, Airola, Naula and Salakoski 2010; the formulas are worked out here.
