@@ -13,7 +13,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from pairrank import QueryMetricDisplay, RankSVM, RegularizationPathDisplay, regularization_path
+from pairrank import QueryMetricDisplay, RankSVM, regularization_path
 from pairrank.io import read_rows
 from pairrank.metrics import mean_ndcg
 
@@ -33,7 +33,9 @@ path = regularization_path(
     qid_val=vali.qid,
     scoring="mean_ndcg",
 )
-RegularizationPathDisplay.from_path(path)
+plt.semilogx(path.values, path.scores, marker=".")
+plt.xlabel(path.param)
+plt.ylabel("mean NDCG of the validation queries")
 
 # %%
 # The best strength, on test queries that were never seen.

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
-    from pairrank.plotting import PairCalibrationDisplay as PairCalibrationDisplay
     from pairrank.plotting import QueryMetricDisplay as QueryMetricDisplay
     from pairrank.plotting import RatingsDisplay as RatingsDisplay
-    from pairrank.plotting import RegularizationPathDisplay as RegularizationPathDisplay
     from pairrank.plotting import WeightsDisplay as WeightsDisplay
     from pairrank.plotting import WinMatrixDisplay as WinMatrixDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
@@ -49,7 +47,6 @@ _LAZY = {
     "GreedyRankRLS": "pairrank.model_selection",
     "Kernel": "pairrank.kernels",
     "OrderGraph": "pairrank.preferences",
-    "PairCalibrationDisplay": "pairrank.plotting",
     "Pairs": "pairrank.preferences",
     "PairwiseClassifier": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
@@ -61,7 +58,6 @@ _LAZY = {
     "RowBlocks": "pairrank.blocks",
     "SGD": "pairrank.estimators.sgd",
     "WinMatrixDisplay": "pairrank.plotting",
-    "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "compare": "pairrank.comparison",

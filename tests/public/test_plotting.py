@@ -6,24 +6,22 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibrationDisplay
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import ValidationCurveDisplay
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairrank import (
     BradleyTerry,
-    PairCalibrationDisplay,
     QueryMetricDisplay,
     RankNCG,
-    RankRLSCV,
     RankSVM,
     RankSVMCV,
     RatingsDisplay,
-    RegularizationPathDisplay,
     WeightsDisplay,
     WinMatrixDisplay,
     metrics,
-    regularization_path,
 )
 from pairrank.datasets import make_queries
 from pairrank.exceptions import PairrankError
@@ -41,56 +39,11 @@ def _closed():
     pyplot.close("all")
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 40)) * np.geomspace(1, 30, 40)
-    y = X[:, :3].sum(axis=1) + 3 * rng.normal(size=120)
-    qid = np.repeat(np.arange(12), 10)
-    train = {"X": X[:80], "y": y[:80], "qid": qid[:80]}
-    return train, {"X_val": X[80:], "y_val": y[80:], "qid_val": qid[80:]}
-
-
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):
     for name in ("matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"pip install 'pairrank\[plot\]'"):
         WeightsDisplay([0.5], ["a"]).plot()
-
-
-@pytest.mark.parametrize(
-    ("search", "param"),
-    [(RankSVMCV([0.1, 1.0, 10.0], cv=3), "C"), (RankRLSCV([0.1, 1.0, 10.0], cv=3), "alpha")],
-    ids=str,
-)
-def test_a_search_shows_the_mean_of_its_folds_and_the_chosen_value(rows, search, param):
-    train, _ = rows
-    search.fit(**train)
-    display = RegularizationPathDisplay.from_estimator(search, color="k")
-    scores = search.validation_scores_
-    np.testing.assert_allclose(display.lines_[0].get_ydata(), scores.mean(axis=0))
-    np.testing.assert_array_equal(display.lines_[0].get_xdata(), [0.1, 1.0, 10.0])
-    np.testing.assert_allclose(display.spread[0], scores.std(axis=0))
-    assert display.best == getattr(search, f"{param}_")
-    assert (display.ax_.get_xlabel(), display.ax_.get_xscale()) == (param, "log")
-    assert len(display.ax_.collections) == 1
-
-
-def test_a_path_shows_scores_or_weights(rows):
-    train, held = rows
-    path = regularization_path(RankSVM(), **train, **held, values=[0.1, 1.0])
-    scores = RegularizationPathDisplay.from_path(path)
-    np.testing.assert_array_equal(scores.lines_[0].get_ydata(), path.scores)
-    weights = RegularizationPathDisplay.from_path(path, weights=True)
-    np.testing.assert_array_equal([each.get_ydata() for each in weights.lines_], path.coefs.T)
-    bare = regularization_path(RankSVM(), **train, values=[0.1, 1.0])
-    assert RegularizationPathDisplay.from_path(bare, weights=True).best is None
-    with pytest.raises(PairrankError, match=r"no validation scores.*weights=True"):
-        RegularizationPathDisplay.from_path(bare)
-    with pytest.raises(PairrankError, match="a RankSVM tries no values"):
-        RegularizationPathDisplay.from_estimator(RankSVM().fit(**train))
-    with pytest.raises(NotFittedError):
-        RegularizationPathDisplay.from_estimator(RankSVMCV())
 
 
 DATA = make_queries(12, 15, 6, random_state=0)
@@ -119,11 +72,8 @@ def test_bars_are_the_largest_weights_with_their_intervals(ranker):
 
 def test_displays_take_axes_and_columns_of_one_length(ranker):
     _, ax = pyplot.subplots()
-    for display in (WeightsDisplay, QueryMetricDisplay, PairCalibrationDisplay):
-        given = {} if display is WeightsDisplay else ROWS
-        assert display.from_estimator(ranker, **given, ax=ax).ax_ is ax
-    with pytest.raises(PairrankError, match="got 2 predicted, 1 observed"):
-        PairCalibrationDisplay([0.5, 0.6], [0.5])
+    assert WeightsDisplay.from_estimator(ranker, ax=ax).ax_ is ax
+    assert QueryMetricDisplay.from_estimator(ranker, **ROWS, ax=ax).ax_ is ax
 
 
 def test_rankers_without_weights_are_refused():
@@ -161,12 +111,15 @@ def test_queries_that_do_not_count_are_left_out():
         QueryMetricDisplay.from_predictions(*given, metric="foo")
 
 
-def test_the_calibration_drawn_is_the_one_measured(ranker):
-    display = PairCalibrationDisplay.from_estimator(ranker, **ROWS, n_bins=5)
+def test_scikit_learn_draws_searches_and_calibration(ranker):
+    search = RankSVMCV([0.1, 1.0, 10.0], cv=3).fit(**ROWS)
+    scores = search.validation_scores_.T
+    curve = {"param_name": "C", "param_range": search.Cs_, "train_scores": scores}
+    drawn = ValidationCurveDisplay(**curve, test_scores=scores).plot(score_type="test")
+    np.testing.assert_allclose(drawn.lines_[0].get_ydata(), scores.mean(axis=1))
     found = pair_calibration(ranker, **ROWS, n_bins=5)
-    np.testing.assert_array_equal(display.line_.get_xdata(), found.predicted)
-    np.testing.assert_array_equal(display.line_.get_ydata(), found.observed)
-    assert display.ax_.get_legend().get_texts()[1].get_text() == "RankNCG"
+    line = CalibrationDisplay(found.observed, found.predicted, None).plot().line_
+    np.testing.assert_array_equal(line.get_ydata(), found.observed)
 
 
 @pytest.fixture(scope="module")

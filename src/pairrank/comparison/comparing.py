@@ -22,10 +22,10 @@ from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.metrics.tables import check_resampling
 from pairrank.model_selection.splits import generator_of
-from pairrank.plotting.subject import judged_rows
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.report.measures import chosen_metrics
+from pairrank.report.subject import judged_rows
 
 _LOGGER = logging.getLogger("pairrank")
 

@@ -58,7 +58,6 @@ def check_lengths(**columns: Any) -> None:
 
 
 _METHODS = {
-    "line_kw": "plot",
     "bar_kw": "barh",
     "hist_kw": "hist",
     "errorbar_kw": "errorbar",
@@ -77,14 +76,8 @@ ax : matplotlib Axes, optional
     Where to draw; None: a new figure.
 ax_ : matplotlib Axes
 figure_ : matplotlib Figure
-lines_ : list of matplotlib Line2D
-    One line per curve.
 metric : str
     A name as in `pairrank.model_selection.get_query_scorer`.
-n_bins : int
-    The number of bins of equal width from 0.5 to 1.
-name : str, optional
-    The legend.
 top : int, optional
     How many of the best items; None: all.
 """)

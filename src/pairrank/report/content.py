@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from pairrank.metrics.tables import Comparison, compare_values
-from pairrank.plotting.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
-from pairrank.plotting.subject import Subject
 from pairrank.preferences import Pairs, Preferences
 from pairrank.report import pictures
+from pairrank.report.calibration import MOST_PAIRS, calibrate, draw_pairs, preferences_of
 from pairrank.report.measures import (
     LEVEL,
     N_RESAMPLES,
@@ -22,6 +21,7 @@ from pairrank.report.measures import (
     worst_and_best,
 )
 from pairrank.report.ranked_rows import Queries, queries_of, shown_queries
+from pairrank.report.subject import Subject
 
 _LONGEST_VALUE = 80
 

@@ -14,9 +14,9 @@ from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import check_metrics, metric_named
 from pairrank.metrics.tables import columns_of
 from pairrank.plotting.rankings import Z
-from pairrank.plotting.subject import Subject
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
+from pairrank.report.subject import Subject
 
 MOST_GAINS = 20
 """Labels of more levels than this are not taken for grades, which NDCG is for."""

@@ -14,11 +14,11 @@ from pairrank._extras import require
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import AnyPath, atomic_write
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import content_of
 from pairrank.report.measures import chosen_metrics
+from pairrank.report.subject import Subject, judged_rows, subject_of
 
 
 @dataclass(frozen=True)

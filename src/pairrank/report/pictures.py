@@ -9,9 +9,9 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.plotting._common import edges_of
-from pairrank.plotting.calibration import PairCalibration, PairCalibrationDisplay
 from pairrank.plotting.rankings import QueryMetricDisplay, WeightsDisplay
 from pairrank.plotting.svg import COLOURS, Picture, picture, short
+from pairrank.report.calibration import PairCalibration
 from pairrank.report.measures import Levels, Measure, Weight
 
 MOST_POINTS = 1_000
@@ -86,12 +86,12 @@ def calibration_curve(found: PairCalibration) -> Picture:
     """Draw observed shares against predicted probabilities; areas of dots grow with their pairs."""
 
     def draw(ax: Any) -> None:
-        display = PairCalibrationDisplay(found.predicted, found.observed)
-        display.plot(ax, color=_FIRST, marker="", linewidth=1.5)
+        ax.plot([0.5, 1.0], [0.5, 1.0], color=COLOURS["muted"], linestyle="--", linewidth=1)
+        ax.plot(found.predicted, found.observed, color=_FIRST, linewidth=1.5)
         areas = 20.0 + 180.0 * found.n_pairs / found.n_pairs.max()
         dots = {"marker": "8", "linewidth": 0, "color": _FIRST}
         ax.scatter(found.predicted, found.observed, areas, **dots)
-        ax.get_legend().remove()
+        ax.set(xlabel="predicted probability", ylabel="observed share")
 
     title = "Observed share of preferences against predicted probability"
     return picture("calibration-picture", title, 320, draw)

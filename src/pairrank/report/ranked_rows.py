@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from pairrank._protocols import Array, FloatArray
-from pairrank.plotting.subject import Subject, subject_of
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import counting_order, query_codes
+from pairrank.report.subject import Subject, subject_of
 
 
 def contributions(model: Any, X: Any) -> Any:

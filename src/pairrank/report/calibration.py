@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pairrank import _validation as validation
-from pairrank._protocols import Features, FloatArray
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
-from pairrank.plotting._common import Display, check_lengths, constructor_docs, display_docs
-from pairrank.plotting.subject import Subject, judged_rows, subject_of
 from pairrank.preferences import Levels, PairIndex, Pairs, Preferences, as_graph
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-def draw_pairs(
-    preferences: Preferences, most: int, generator: np.random.Generator
-) -> tuple[Pairs, bool]:
-    """Return all preferences if they are `most` or fewer, or else a sample; and whether it is one.
-
-    `most` pairs are drawn with replacement, in proportion to their weights.
-    """
-    if preferences.n_pairs > most:
-        winner, loser = PairIndex(preferences).draw(most, generator)
-        return Pairs(winner, loser, n_rows=preferences.n_rows), True
-    return preferences if isinstance(preferences, Pairs) else preferences.listed(), False
-
+from pairrank.report.subject import Subject, judged_rows, subject_of
 
 N_BINS = 10
 MOST_PAIRS = 200_000
@@ -103,7 +85,8 @@ def pair_calibration(
 
     Notes
     -----
-    Costs a prediction and O(n_rows log n_rows + max_pairs).
+    Costs a prediction and O(n_rows log n_rows + max_pairs). scikit-learn draws the result:
+    ``CalibrationDisplay(found.observed, found.predicted, None).plot()``.
 
     Examples
     --------
@@ -138,6 +121,19 @@ def preferences_of(y: Any, n_rows: int, layout: dict[str, Any], graph: Any) -> P
     return preferences
 
 
+def draw_pairs(
+    preferences: Preferences, most: int, generator: np.random.Generator
+) -> tuple[Pairs, bool]:
+    """Return all preferences if they are `most` or fewer, or else a sample; and whether it is one.
+
+    `most` pairs are drawn with replacement, in proportion to their weights.
+    """
+    if preferences.n_pairs > most:
+        winner, loser = PairIndex(preferences).draw(most, generator)
+        return Pairs(winner, loser, n_rows=preferences.n_rows), True
+    return preferences if isinstance(preferences, Pairs) else preferences.listed(), False
+
+
 def calibrate(
     subject: Subject, scores: FloatArray, pairs: Pairs, is_sample: bool, n_bins: int = N_BINS
 ) -> PairCalibration:
@@ -156,85 +152,3 @@ def calibrate(
     )
     n_pairs = np.bincount(at, minlength=n_bins)[filled]
     return PairCalibration(edges, predicted, observed, n_pairs, is_sample)
-
-
-@display_docs
-class PairCalibrationDisplay(Display):
-    """Observed shares of preferences against predicted probabilities, beside the diagonal.
-
-    Of each pair the row with the higher score is judged. Create it with `from_estimator`.
-
-    Parameters
-    ----------
-    predicted : array-like of shape (n_bins,)
-        The mean probability of each bin.
-    observed : array-like of shape (n_bins,)
-        The share of its pairs in which the row with the higher score is preferred.
-
-    Attributes
-    ----------
-    ax_, figure_
-    line_ : matplotlib Line2D
-
-    See Also
-    --------
-    pairrank.report.pair_calibration : The numbers that are drawn.
-
-    Examples
-    --------
-    >>> from pairrank import RankNCG
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    >>> ranker = RankNCG().fit(X, y)
-    >>> display = PairCalibrationDisplay.from_estimator(ranker, X, y, n_bins=2)
-    >>> display.observed.round(2)
-    array([0.67, 1.  ])
-    """
-
-    line_: Any
-
-    def __init__(
-        self, predicted: ArrayLike, observed: ArrayLike, *, name: str | None = None
-    ) -> None:
-        self.predicted = np.asarray(predicted, dtype=np.float64)
-        self.observed = np.asarray(observed, dtype=np.float64)
-        check_lengths(predicted=self.predicted, observed=self.observed)
-        self.name = name
-
-    @classmethod
-    @constructor_docs
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Features,
-        y: ArrayLike | Pairs,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int = N_BINS,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **line_kw: Any,
-    ) -> Self:
-        """Draw the calibration of a ranker's pair probabilities.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted RankNCG, or a Pipeline or search that ends with one.
-        qid, sample_weight, n_bins : optional
-            As in `pairrank.report.pair_calibration`.
-        """
-        layout: RowArguments = {"qid": qid, "sample_weight": sample_weight}
-        found = pair_calibration(estimator, X, y, n_bins=n_bins, **layout)
-        display = cls(found.predicted, found.observed, name=name or type(estimator).__name__)
-        return display.plot(ax, **line_kw)
-
-    def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
-        """Draw the curve and the diagonal; return the display, with `ax_`, `figure_`, `line_`."""
-        ax = self._axes(ax)
-        ax.plot([0.5, 1.0], [0.5, 1.0], color="0.5", linestyle="--", label="as predicted")
-        own = {"marker": "o", "label": self.name or "ranker", **line_kw}
-        (self.line_,) = ax.plot(self.predicted, self.observed, **own)
-        ax.set(xlabel="predicted probability", ylabel="observed share")
-        ax.legend()
-        return self
