@@ -12,8 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from sklearn.metrics import ConfusionMatrixDisplay
 
-from pairrank import BradleyTerry, RatingsDisplay, WinMatrixDisplay
+from pairrank import BradleyTerry, RatingsDisplay
 from pairrank.io import read_votes
 
 HERE = Path(__file__).parent
@@ -38,5 +39,6 @@ print(f"{first} leads {last} by {found.low:.0f} to {found.high:.0f} points")
 # Scores with intervals, and the probability that the coffee of a row beats that of a column.
 
 RatingsDisplay.from_estimator(model)
-WinMatrixDisplay.from_estimator(model)
+matrix = ConfusionMatrixDisplay(model.win_matrix(), display_labels=model.ranking_["item"])
+matrix.plot(cmap="RdBu", values_format=".2f").ax_.set(xlabel="against", ylabel="coffee")
 plt.show()

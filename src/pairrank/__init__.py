@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pairrank.plotting import QueryMetricDisplay as QueryMetricDisplay
     from pairrank.plotting import RatingsDisplay as RatingsDisplay
     from pairrank.plotting import WeightsDisplay as WeightsDisplay
-    from pairrank.plotting import WinMatrixDisplay as WinMatrixDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
     from pairrank.ratings import BradleyTerry as BradleyTerry
@@ -57,7 +56,6 @@ _LAZY = {
     "RankSVMCV": "pairrank.model_selection",
     "RowBlocks": "pairrank.blocks",
     "SGD": "pairrank.estimators.sgd",
-    "WinMatrixDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "compare": "pairrank.comparison",

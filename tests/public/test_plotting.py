@@ -20,7 +20,6 @@ from pairrank import (
     RankSVMCV,
     RatingsDisplay,
     WeightsDisplay,
-    WinMatrixDisplay,
     metrics,
 )
 from pairrank.datasets import make_queries
@@ -145,34 +144,13 @@ def test_scores_and_intervals_are_drawn_best_on_top(model):
     assert best.errorbar_[0].get_color() == "red"
 
 
-def test_the_matrix_holds_probabilities_of_wins(model):
-    display = WinMatrixDisplay.from_estimator(model)
-    image = display.image_.get_array()
-    off = ~np.eye(5, dtype=bool)
-    np.testing.assert_array_equal(image[off], model.win_matrix()[off])
-    assert len(display.text_) == 20
-    i, j = display.text_[0].get_position()[::-1]
-    assert display.text_[0].get_text() == f"{100 * image[int(i), int(j)]:.0f}"
-    best = WinMatrixDisplay.from_estimator(model, top=3)
-    np.testing.assert_array_equal(best.probabilities, model.win_matrix()[:3, :3])
-
-
-def test_a_large_matrix_has_no_numbers():
-    display = WinMatrixDisplay([f"${k}" for k in range(31)], np.full((31, 31), 0.5)).plot()
-    assert display.text_ == []
-    assert display.ax_.get_xticklabels()[0].get_text() == r"\$0"
-    display.figure_.canvas.draw()
-
-
 def test_what_cannot_be_drawn_is_said(model):
     without = BradleyTerry(covariance=None).fit(**arguments(make_votes(40)))
     with pytest.raises(PairrankError, match="set covariance and fit again"):
         RatingsDisplay.from_estimator(without)
     with pytest.raises(PairrankError, match="top must be greater than 0"):
-        WinMatrixDisplay.from_estimator(model, top=0)
+        RatingsDisplay.from_estimator(model, top=0)
     with pytest.raises(PairrankError, match="has no ranking"):
         RatingsDisplay.from_estimator(RankSVM().fit([[0.0], [1.0]], [0, 1]))
     with pytest.raises(PairrankError, match="got 1 items, 2 scores"):
         RatingsDisplay(["a"], [1.0, 2.0], [0.0], [1.0])
-    with pytest.raises(PairrankError, match="for 1 items"):
-        WinMatrixDisplay(["a"], np.ones((2, 2)))

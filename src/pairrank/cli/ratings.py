@@ -63,12 +63,11 @@ def ratings(
     with named(votes), wrong_usage(model.get_params(), PairrankError):
         model.fit(**read._asdict())
     if output is not None:
-        write_columns(output, model.ranking_.columns)
+        write_columns(output, model.ranking_)
     summary = _summary(model, len(read.winner), time.perf_counter() - start)
     if as_json:
-        names = list(model.ranking_)
-        rows = zip(*model.ranking_.columns.values(), strict=True)
-        summary["ranking"] = [dict(zip(names, row, strict=True)) for row in rows]
+        rows = zip(*model.ranking_.values(), strict=True)
+        summary["ranking"] = [dict(zip(model.ranking_, row, strict=True)) for row in rows]
     elif not quiet and output != "-":
         print_lines(str(model.ranking_))
     title = f"Ratings from {votes}"

@@ -3,4 +3,3 @@
 from pairrank.plotting.rankings import QueryMetricDisplay as QueryMetricDisplay
 from pairrank.plotting.rankings import RatingsDisplay as RatingsDisplay
 from pairrank.plotting.rankings import WeightsDisplay as WeightsDisplay
-from pairrank.plotting.rankings import WinMatrixDisplay as WinMatrixDisplay

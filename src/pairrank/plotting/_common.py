@@ -61,7 +61,6 @@ _METHODS = {
     "bar_kw": "barh",
     "hist_kw": "hist",
     "errorbar_kw": "errorbar",
-    "imshow_kw": "imshow",
 }
 """The method of matplotlib's Axes that further keywords are passed to."""
 

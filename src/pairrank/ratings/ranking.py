@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,73 +73,33 @@ class Contrast(NamedTuple):
     high: Any
 
 
-class Ranking:
-    """A small table of items, best first; a column is a numpy array.
-
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        Columns of one length, in the order to show.
+class Ranking(dict[str, NDArray[Any]]):
+    """A small table of items, best first: its columns by name, arrays of one length.
 
     Examples
     --------
     >>> ranking = Ranking({"item": np.array(["b", "a"]), "score": np.array([0.5, -0.5])})
-    >>> ranking["item"], len(ranking)
-    (array(['b', 'a'], dtype='<U1'), 2)
+    >>> ranking["item"]
+    array(['b', 'a'], dtype='<U1')
     >>> print(ranking)
     item   score
     b      0.500
     a     -0.500
     """
 
-    def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
-        self.columns = columns
-
-    def __getitem__(self, column: str) -> NDArray[Any]:
-        if column not in self.columns:
-            raise KeyError(f"no column {column!r}; the columns are {', '.join(self.columns)}")
-        return self.columns[column]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.columns)
-
-    def keys(self) -> Iterator[str]:
-        """Return the names of the columns, so that ``dict(ranking)`` works."""
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return int(next(iter(self.columns.values())).size)
-
-    def to_pandas(self) -> Any:
-        """Return a pandas DataFrame, which must be installed."""
-        import pandas
-
-        return pandas.DataFrame(self.columns)
-
-    def cells(self, stop: int | None = None) -> list[list[str]]:
-        """Return the first rows as text; the larger the scores, the fewer decimals."""
-        size = np.abs(self.columns["score"]).max(initial=0.0)
+    def __repr__(self) -> str:
+        """Return the first items as text; the larger the scores, the fewer decimals."""
+        size = np.abs(self["score"]).max(initial=0.0)
         digits = 1 if size >= 100.0 else 6 if 0.0 < size < 0.1 else 3
         spec = {"f": f"z,.{digits}f", "i": ",d"}
-        texts = [
-            [format(value, spec.get(each.dtype.kind, "")) for value in each[:stop].tolist()]
-            if name != "item"
-            else list(map(str, each[:stop]))
-            for name, each in self.columns.items()
-        ]
-        return [list(row) for row in zip(*texts, strict=True)]
-
-    def __repr__(self) -> str:
-        rows = [list(self.columns), *self.cells(_SHOWN)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                text.ljust(width) if place == 0 else text.rjust(width)
-                for place, (text, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        more = len(self) - _SHOWN
+        columns = []
+        for name, values in self.items():
+            form = "" if name == "item" else spec.get(values.dtype.kind, "")
+            texts = [name, *(format(value, form) for value in values[:_SHOWN].tolist())]
+            width = max(map(len, texts))
+            columns.append([each.rjust(width) if columns else each.ljust(width) for each in texts])
+        lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+        more = self["item"].size - _SHOWN
         return "\n".join(lines + [f"and {more:,} more items"] * (more > 0))
 
 

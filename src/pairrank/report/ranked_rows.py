@@ -1,4 +1,4 @@
-"""The rows of single queries in the order of their scores; contributions of features."""
+"""The rows of single queries in the order of their scores, with what features contribute."""
 
 from __future__ import annotations
 
@@ -13,49 +13,7 @@ from scipy.stats import rankdata
 from pairrank._protocols import Array, FloatArray
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import counting_order, query_codes
-from pairrank.report.subject import Subject, subject_of
-
-
-def contributions(model: Any, X: Any) -> Any:
-    """Return the contribution of each feature to each row's score: its weight times its value.
-
-    A row's contributions sum to its score, up to rounding.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted linear ranker, or a Pipeline or search that ends with one. Of a Pipeline the
-        features are those that its ranker sees.
-    X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-
-    Returns
-    -------
-    ndarray, or CSR matrix if X is sparse, of shape (n_rows, n_features), float64
-
-    Raises
-    ------
-    PairrankError
-        If the scores are not linear in the features, as with a kernel, or there are several
-        targets.
-
-    Notes
-    -----
-    Costs O(n_rows n_features), or O(non-zeros).
-
-    Examples
-    --------
-    >>> from pairrank import RankRLS
-    >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]
-    >>> ranker = RankRLS().fit(X, [0, 1, 2])
-    >>> bool(abs(contributions(ranker, X).sum(axis=1) - ranker.predict(X)).max() < 1e-12)
-    True
-    """
-    subject = subject_of(model, X)
-    weights = subject.ranker.linear_coef()
-    if sparse.issparse(subject.X):
-        return sparse.csr_matrix(subject.X.astype(np.float64).multiply(weights))
-    return subject.X * weights
-
+from pairrank.report.subject import Subject
 
 MOST_SHARES = 4
 

@@ -13,20 +13,16 @@ from sklearn.preprocessing import StandardScaler
 from definitions import preferences_of
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import (
-    ConvexHullRanker,
-    GreedyRankRLS,
     OrderGraph,
     Pairs,
     RankNCG,
     RankNCGCV,
     RankRLS,
     RankSVM,
-    RankSVMCV,
     metrics,
 )
-from pairrank.datasets import make_queries
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.report import contributions, pair_calibration, report
+from pairrank.report import pair_calibration, report
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -206,8 +202,6 @@ def test_bad_input_is_refused(data, ranker):
         report(StandardScaler().fit(data.X), *given)
     with pytest.raises(PairrankError, match="2 targets"):
         report(RankRLS().fit(data.X, np.column_stack([data.y, -data.y])), *given)
-    with pytest.raises(PairrankError, match="not linear"):
-        contributions(RankSVM(kernel="rbf").fit(*given), data.X)
     with pytest.raises(NoPairsError):
         report(ranker, data.X, np.ones(len(data.y)))
     with pytest.raises(PairrankError, match="feature f1 overflows"):
@@ -236,30 +230,6 @@ def test_the_file_is_written_whole_or_not_at_all_and_notebooks_frame_it(data, ra
     frame = Page(page._repr_html_())
     assert frame.faults == []
     assert frame.named("iframe")[0]["srcdoc"] == page.html
-
-
-DATA = make_queries(8, 10, 5, random_state=0)
-RANKERS = [RankRLS(), ConvexHullRanker(), GreedyRankRLS(2), RankSVMCV([0.1, 1.0], cv=2)]
-RANKERS += [make_pipeline(StandardScaler(), RankSVM()), RankSVM(kernel="linear")]
-
-
-@pytest.mark.parametrize("ranker", RANKERS, ids=lambda each: type(each).__name__)
-def test_contributions_sum_to_scores(ranker):
-    ranker.fit(DATA.X, DATA.y)
-    found = contributions(ranker, DATA.X)
-    assert found.shape == DATA.X.shape
-    # Both sums are off by rounding of the products' sizes.
-    bound = 4 * DATA.X.shape[1] * np.finfo(float).eps * abs(found).sum(axis=1)
-    assert (abs(found.sum(axis=1) - ranker.predict(DATA.X)) <= bound).all()
-
-
-def test_sparse_rows_have_sparse_contributions():
-    X = sparse.random(50, 5, 0.3, format="csr", random_state=0)
-    ranker = RankSVM().fit(X, np.arange(50) % 3)
-    found = contributions(ranker, X)
-    assert sparse.issparse(found)
-    assert found.nnz <= X.nnz
-    np.testing.assert_array_equal(found.toarray(), contributions(ranker, X.toarray()))
 
 
 def test_true_probabilities_are_calibrated():
