@@ -92,7 +92,7 @@ class Ranking(dict[str, NDArray[Any]]):
         size = np.abs(self["score"]).max(initial=0.0)
         digits = 1 if size >= 100.0 else 6 if 0.0 < size < 0.1 else 3
         spec = {"f": f"z,.{digits}f", "i": ",d"}
-        columns = []
+        columns: list[list[str]] = []
         for name, values in self.items():
             form = "" if name == "item" else spec.get(values.dtype.kind, "")
             texts = [name, *(format(value, form) for value in values[:_SHOWN].tolist())]
