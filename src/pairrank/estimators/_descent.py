@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,6 @@ from pairrank._protocols import (
     FloatArray,
     Objective,
     PairLoss,
-    PiecewisePolynomial,
     Sigmoidal,
     Solution,
     Solver,
@@ -25,14 +24,16 @@ from pairrank._protocols import (
 )
 from pairrank.design import Design
 from pairrank.objective import (
-    BandedModel,
     LineSample,
     PairObjective,
     PairSteps,
     Problem,
+    Sample,
     SampledModel,
+    in_bands,
     sampled,
     sampled_hessian_cost,
+    samples,
 )
 from pairrank.preferences import Differences, Levels, PairIndex
 from pairrank.solvers.bundle import Bundle
@@ -58,7 +59,6 @@ _MOST_CG = 20
 FEW_ROWS = 2000
 EXACT = 1e-12
 LOOSE_CG = 0.2
-_BANDS = 64
 _LEAST_START = 5000
 _ROWS_PER_STARTING_ROW = 20
 _STARTING_ROWS_PER_FEATURE = 10
@@ -97,8 +97,8 @@ def minimize(
     - ``"bundle"`` is the cutting planes of Joachims and of Airola.
     - ``"sgd"`` takes stochastic steps on drawn pairs; the objective of every pair judges them.
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
-      where X is dense with at most 2,000 features; else, for piecewise polynomials of many levels,
-      that of bands of levels.
+      where X is dense with at most 2,000 features; else, where levels are many, that of bands of
+      levels.
       Where there are fewer than eight rows per feature, and features are of one size, weights may
       satisfy nearly every pair; TRON then starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
@@ -137,7 +137,8 @@ def _choose(
         return PairObjective(problem), Bundle(), related
     if is_auto and values_agree(problem.loss):
         model = _model(problem, generator)
-        if start is None and not isinstance(model, SampledModel) and _may_separate(problem):
+        is_direct = model is not None and model.by_matrix
+        if start is None and not is_direct and _may_separate(problem):
             return PairObjective(problem, model), _continued(problem, method, generator), None
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
@@ -156,9 +157,7 @@ def _from_sampled_rows(
     if sample is not None and problem.loss.smooth and method.solver != "bundle":
         line = LineSample(sample, generator)
         model = SampledModel(
-            problem,
-            sample,
-            is_whole=problem.is_whole,
+            [Sample(sample, is_whole=problem.is_whole)],
             by_matrix=_is_dense(sample),
             is_exact=method.solver == "tron",
         )
@@ -223,26 +222,20 @@ def _is_dense(problem: Problem) -> bool:
     return is_dense and design.n_features <= MAX_DENSE_FEATURES
 
 
-def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:
+def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | None:
     """Return an approximate Hessian; None: use that of every pair."""
-    design, preferences = problem.design, problem.preferences
-    if _is_dense(problem):
-        share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
-        least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
-        wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)
-        size = min(wanted, design.n_rows), design.n_rows, design.n_features
-        if sampled_hessian_cost(*size) > _WORTH_SAMPLING:
-            return None
-        larger = functools.partial(sampled, problem, generator=generator)
-        sample = larger(wanted)
-        is_whole = sample.preferences.n_pairs == preferences.n_pairs
-        return SampledModel(problem, sample, is_whole=is_whole, larger=larger)
-    if not isinstance(preferences, Levels) or preferences.edges is not None:
+    design = problem.design
+    if not _is_dense(problem):
+        bands = in_bands(problem)
+        few = next(bands, None)
+        return few and SampledModel(itertools.chain([few], bands), by_matrix=False)
+    share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
+    least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
+    wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)
+    size = min(wanted, design.n_rows), design.n_rows, design.n_features
+    if sampled_hessian_cost(*size) > _WORTH_SAMPLING:
         return None
-    piecewise = isinstance(problem.loss.family, PiecewisePolynomial)
-    if piecewise and preferences.labels.size > 2 * _BANDS:
-        return BandedModel(problem, _BANDS)
-    return None
+    return SampledModel(samples(problem, wanted, generator))
 
 
 def _by_drawn_pairs(problem: Problem, method: Method) -> Stochastic:
@@ -281,7 +274,7 @@ def _start_of_planes(
     wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
     if design.n_rows < _LINE_ROWS or wanted < _STARTING_ROWS_PER_FEATURE * design.n_features:
         return None
-    sample = sampled(problem, wanted, generator)
+    sample = sampled(problem, wanted, generator).problem
     few = replace(method, max_iter=_START_STEPS)
     return descend(PairObjective(sample), Bundle(), few, None, None, None)
 

@@ -18,6 +18,7 @@ from pairrank.objective import (
     Problem,
     Products,
     Quadratic,
+    Sample,
     SampledModel,
     dual_matrix,
     primal_matrix,
@@ -86,7 +87,8 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
         else:
             aimed, sample = problem, problem.sample
             if not of_squares and sample is not None:
-                model = SampledModel(aimed, sample, is_whole=aimed.is_whole, by_matrix=False)
+                whole = Sample(sample, is_whole=aimed.is_whole)
+                model = SampledModel([whole], by_matrix=False)
         objective = PairObjective(aimed, model, products)
         return descend(objective, _by_steps(aimed, name), method, start, found, callback)
 

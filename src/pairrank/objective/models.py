@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import linalg
@@ -19,104 +19,139 @@ _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
 _NEAR = 0.4
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
-_MOST_BANDS = 256
+_BANDS = 64, 256
 _COARSER = 16
-"""How much wider the cells of bands are than those of a precise sum."""
+"""How much wider the cells of a sample are than those of a precise sum."""
 _ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
 _ENOUGH = 0.02
 """The search along a line ends at this part of the slope at its start."""
 
 
-def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Problem:
+class Sample(NamedTuple):
+    """A problem that stands for another one, with the rows of the other's scores that it has."""
+
+    problem: Problem
+    rows: Any = slice(None)
+    is_whole: bool = False
+    """Whether it has every pair."""
+
+
+def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Sample:
     """Return the problem over drawn rows: about `n_rows`, or all where `n_rows` is half of them.
 
-    Their pairs are scaled to stand for all pairs.
+    Their pairs are scaled to stand for all pairs; many levels of some rows are merged into bands.
     """
     assert not isinstance(problem.preferences, Differences)
     rows, drawn = draw_sample(problem.preferences, n_rows, generator)
+    is_whole = drawn.n_pairs == problem.preferences.n_pairs
+    if not is_whole and _has_many_levels(drawn, _BANDS[0]):
+        drawn = merge_levels(drawn, _BANDS[0])
     X = problem.features[rows]
-    return problem.changed(X=X, preferences=drawn, algorithm="auto", eps=_ROUGH)
+    return Sample(_standing(problem, X=X, preferences=drawn), rows, is_whole)
+
+
+def samples(problem: Problem, n_rows: int, generator: np.random.Generator) -> Iterator[Sample]:
+    """Yield samples of so many rows, four times as many and so on, up to half of all rows."""
+    yield sampled(problem, n_rows, generator)
+    while 8 * n_rows <= problem.n_rows:
+        n_rows *= 4
+        yield sampled(problem, n_rows, generator)
+
+
+def in_bands(problem: Problem) -> Iterator[Sample]:
+    """Yield the problem over all rows with its levels in few bands, then in more.
+
+    The pairs within a band, about one in as many as there are bands, are left out, and the others
+    scaled up. Only the levels of the full order graph are merged, and only many of them.
+    """
+    levels = problem.preferences
+    for n_bands in _BANDS:
+        if _has_many_levels(levels, n_bands):
+            yield Sample(_standing(problem, preferences=merge_levels(levels, n_bands)))
+
+
+def _has_many_levels(preferences: Any, n_bands: int) -> TypeGuard[Levels]:
+    is_full = isinstance(preferences, Levels) and preferences.edges is None
+    return is_full and preferences.labels.size > 2 * n_bands
+
+
+def _standing(problem: Problem, **changes: Any) -> Problem:
+    return problem.changed(**changes, algorithm="auto", eps=_ROUGH)
 
 
 class SampledModel:
-    """The Hessian of a sample of rows; value and gradient still use every pair.
+    """The Hessian of a sample; value and gradient still use every pair.
 
-    `sample` is the problem over the sampled rows of a `Problem` or `BlockProblem`. `is_whole` says
-    that it has every pair. `is_exact` asks for the Hessian of every pair: the sample preconditions
-    only. `refine` takes the sample that `larger` returns for a number of rows, up to half of all,
-    and then the Hessian of every pair.
+    `samples` are better and better ones: over more rows, or more bands of levels. `refine` takes
+    the next one, and after the last the Hessian of every pair. `is_exact` asks for that from the
+    start: the sample preconditions only. A Hessian is kept while scores change little.
 
-    Where `by_matrix`, the Hessian is a factorised matrix, which preconditions too, and is kept
-    while scores change little. It costs O(sample * n_features^2) and a factorisation
-    O(n_features^3). Where the factorisation fails, the Hessian of every pair is used from then on.
+    Where `by_matrix`, it is a factorised matrix, which preconditions too. It costs
+    O(sample * n_features^2) and a factorisation O(n_features^3). Where the factorisation fails, the
+    Hessian of every pair is used from then on.
     """
 
     def __init__(
-        self,
-        problem: Any,
-        sample: Problem,
-        *,
-        is_whole: bool,
-        by_matrix: bool = True,
-        is_exact: bool = False,
-        larger: Callable[[int], Problem] | None = None,
+        self, samples: Iterable[Sample], *, by_matrix: bool = True, is_exact: bool = False
     ) -> None:
-        self._n_rows, self._sample, self._larger = problem.n_rows, sample, larger
-        self._is_whole, self._by_matrix, self._is_exact = is_whole, by_matrix, is_exact
-        self._bind()
+        self._samples, self.by_matrix, self._is_exact = iter(samples), by_matrix, is_exact
+        self._take(next(self._samples))
 
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return the sample's Hessian near `w`; None once every pair's is used."""
-        found = None if self._is_exact else self._near(w)
+    def hessian(self, scores: FloatArray) -> LinearMap | None:
+        """Return the sample's Hessian near these scores; None once every pair's is used."""
+        found = None if self._is_exact else self._near(scores)
         return None if self._is_exact else found  # a factorisation may have failed since
 
-    def inverse(self, w: FloatArray) -> LinearMap | None:
-        """Return the inverse of the sample's Hessian near `w`; None where it is no matrix."""
-        found = self._near(w) if self._by_matrix else None
+    def inverse(self, scores: FloatArray) -> LinearMap | None:
+        """Return the inverse of the sample's Hessian near the scores; None if it is no matrix."""
+        found = self._near(scores) if self.by_matrix else None
         return Products(found.solve) if isinstance(found, SymmetricMatrix) else None
 
     def refine(self) -> bool:
-        """Use a sample four times as large, or the Hessian of every pair; False if it is used."""
-        if self._is_exact or self._is_whole:
+        """Use the next sample, or the Hessian of every pair; False if that is used already."""
+        if self._is_exact or self._sample.is_whole:
             return False
-        n_rows = 4 * self._sample.n_rows
-        if self._larger is None or n_rows > self._n_rows // 2:
+        larger = next(self._samples, None)
+        if larger is None:
             self._is_exact = True
         else:
-            self._sample = self._larger(n_rows)
-            self._bind()
+            self._take(larger)
         return True
 
-    def _bind(self) -> None:
-        sample = self._sample
-        self._pair_sum = bind(sample.loss, sample.preferences, eps=sample.eps)
+    def _take(self, sample: Sample) -> None:
+        problem = sample.problem
+        self._sample = sample
+        self._pair_sum = bind(problem.loss, problem.preferences, eps=problem.eps)
+        if not sample.is_whole and hasattr(self._pair_sum, "finer"):
+            self._pair_sum.finer = 1.0 / _COARSER
         self._known: tuple[FloatArray, SymmetricMatrix | Products] | None = None
 
-    def _near(self, w: FloatArray) -> SymmetricMatrix | Products:
-        """Return the sample's Hessian at weights whose scores are near those of `w`."""
-        if self._known is None or not self._is_near(w, self._known[0]):
-            self._known = w.copy(), self._at(w)
+    def _near(self, scores: FloatArray) -> SymmetricMatrix | Products:
+        """Return the sample's Hessian at scores that are near these."""
+        own = scores[self._sample.rows]
+        if self._known is None or not self._is_near(own, self._known[0]):
+            self._known = own.copy(), self._at(own)
         return self._known[1]
 
-    def _at(self, w: FloatArray) -> SymmetricMatrix | Products:
-        sample = self._sample
-        curvature = self._pair_sum.at(sample.design.scores(w)).curvature()
-        if self._by_matrix:
-            X = np.asarray(sample.features, dtype=np.float64)
-            matrix = sample.factor * (curvature.matmat(np.ascontiguousarray(X.T)) @ X)
-            matrix.flat[:: matrix.shape[0] + 1] += sample.penalty
+    def _at(self, scores: FloatArray) -> SymmetricMatrix | Products:
+        problem, pair_sum = self._sample.problem, self._pair_sum
+        has_own = hasattr(pair_sum, "curvature_at")  # it needs neither value nor gradient
+        curvature = pair_sum.curvature_at(scores) if has_own else pair_sum.at(scores).curvature()
+        if self.by_matrix:
+            X = np.asarray(problem.features, dtype=np.float64)
+            matrix = problem.factor * (curvature.matmat(np.ascontiguousarray(X.T)) @ X)
+            matrix.flat[:: matrix.shape[0] + 1] += problem.penalty
             try:
                 return SymmetricMatrix(matrix)
             except linalg.LinAlgError:
-                self._by_matrix, self._is_exact = False, True
-        return hessian_of(sample, curvature)
+                self.by_matrix, self._is_exact = False, True
+        return hessian_of(problem, curvature)
 
-    def _is_near(self, w: FloatArray, known: FloatArray) -> bool:
-        """Whether scores changed by at most `_NEAR`, or weights not at all where it is whole."""
-        if self._is_whole or np.array_equal(known, w):
-            return bool(np.array_equal(known, w))
-        return bool(self._sample.design.scores(w - known).std() <= _NEAR)
+    def _is_near(self, scores: FloatArray, known: FloatArray) -> bool:
+        """Whether scores changed by at most `_NEAR`, or not at all where the sample is whole."""
+        change = float((scores - known).std())
+        return change <= (0.0 if self._sample.is_whole else _NEAR)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
@@ -152,49 +187,6 @@ class SymmetricMatrix:
     def solve(self, v: FloatArray) -> FloatArray:
         """Return the inverse times `v`."""
         return linalg.cho_solve(self._factor, v, check_finite=False)
-
-
-class BandedModel:
-    """The Hessian of every row, its many levels merged into a few bands.
-
-    It leaves out the pairs within a band, about one in `n_bands`, and scales the others up. Its
-    curvature costs O(m log n_bands) instead of O(m log levels), and O(m) where queries are large:
-    scores fall into wide cells then. `refine` takes four times as many bands, up to 256, then every
-    level. It is used where X has too many features for the Hessian of a sample, and Levels of the
-    full order graph more levels than bands.
-    """
-
-    def __init__(self, problem: Problem, n_bands: int) -> None:
-        self.problem = problem
-        self._merge(n_bands)
-
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return the Hessian of the bands; None once every pair's is used."""
-        if self._pair_sum is None:
-            return None
-        problem, bands = self.problem, self._pair_sum
-        has_own = hasattr(bands, "curvature_at")  # cells need neither value nor gradient for it
-        curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
-        return hessian_of(problem, curvature)
-
-    def inverse(self, w: FloatArray) -> None:
-        """Return None: bands have no matrix to precondition by."""
-
-    def refine(self) -> bool:
-        """Use more bands, then the Hessian of every pair; False if that is used already."""
-        if self._pair_sum is None:
-            return False
-        self._merge(4 * self._n_bands)
-        return True
-
-    def _merge(self, n_bands: int) -> None:
-        levels, self._n_bands, self._pair_sum = self.problem.preferences, n_bands, None
-        assert isinstance(levels, Levels)
-        if n_bands > _MOST_BANDS or 2 * n_bands > levels.labels.size:
-            return
-        self._pair_sum = bind(self.problem.loss, merge_levels(levels, n_bands))
-        if hasattr(self._pair_sum, "finer"):
-            self._pair_sum.finer = 1.0 / _COARSER
 
 
 class LineSample:

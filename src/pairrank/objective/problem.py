@@ -231,8 +231,8 @@ class PairObjective:
         """Return factor times the pair sum and its gradient, without the penalty."""
         point = self._sums.at(w, scores) if w.any() else self._at_zero(w)
         return point._replace(
-            hessian=functools.partial(self._hessian, w, point),
-            preconditioner=functools.partial(self._preconditioner, w, point),
+            hessian=functools.partial(self._hessian, point),
+            preconditioner=functools.partial(self._preconditioner, point),
         )
 
     def sharpen(self) -> bool:
@@ -259,14 +259,14 @@ class PairObjective:
             self._zero = zero
         return self._zero
 
-    def _hessian(self, w: FloatArray, point: Point) -> LinearMap:
+    def _hessian(self, point: Point) -> LinearMap:
         """Return the (generalised) Hessian, of the model or of every pair."""
-        modelled = None if self._model is None else self._model.hessian(w, point.scores)
+        modelled = None if self._model is None else self._model.hessian(point.scores)
         return point.hessian() if modelled is None else modelled
 
-    def _preconditioner(self, w: FloatArray, point: Point) -> LinearMap | None:
+    def _preconditioner(self, point: Point) -> LinearMap | None:
         """Return the model's inverse, the given one, or that of an uneven diagonal."""
-        inverse = None if self._model is None else self._model.inverse(w)
+        inverse = None if self._model is None else self._model.inverse(point.scores)
         inverse = self._inverse if inverse is None else inverse
         return point.preconditioner() if inverse is None else inverse
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +15,7 @@ from pairrank.pair_sums._bound import (
     refuse_scores,
     within_bands,
 )
-from pairrank.pair_sums.profiles import CURVATURE, LEAST_EPS, MOST
+from pairrank.pair_sums.profiles import LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import (
     Derivative,
     QuerySum,
@@ -140,41 +136,10 @@ class SigmoidSum(BoundSum):
         return np.reshape([first.matvec(v) for v in vectors], (-1, self.n_rows))
 
     def _derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
-        parts = self._second if order == 2 else [*self._pairs, *self._fast]
-        return [part.derivative(order, scores) for part in parts]
-
-    @functools.cached_property
-    def _second(self) -> list[Any]:
-        """What adds up to the Hessian; it is made when it is first asked for.
-
-        phi'' is even. So where no row has a weight and all levels are small, all pairs of a query's
-        rows are summed, and those of equal level are taken off.
-        """
-        levels, chosen = self.levels, self._chosen[query_of_groups(self.levels.query_group)]
-        small = 2 * np.diff(levels.group_start) < BAND_ROWS
-        weighted = levels.edges is not None or levels.sides[0] is not None
-        if weighted or not chosen.any() or not small[chosen].all():
-            return [*self._pairs, *self._fast]
-        apart = borders_of(levels, self._chosen, 1)
-        every = np.arange(levels.n_queries + 1)
-        whole = replace(
-            levels,
-            group_start=levels.query_start,
-            group_level=np.zeros(levels.n_queries, dtype=np.int32),
-            query_group=every,
-            edges=np.column_stack((every[:-1], every[:-1])),
-            pair_scale=0.5 * np.asarray(levels.pair_scale),
-        )
-        return [
-            *_pairs_of(within_bands(levels, self._chosen, apart), self.kind),
-            self._boxed(whole, every),
-            *_ties(levels, chosen, self.kind),
-            Itself(levels, chosen, self.kind),
-        ]
+        return [part.derivative(order, scores) for part in (*self._pairs, *self._fast)]
 
     def _bind_fast(self) -> None:
         self._fast: list[QuerySum] = []
-        vars(self).pop("_second", None)
         if self._chosen.any():
             self._fast = [self._boxed(self.levels, self._borders)]
             self.error, self.most = self.eps * self.levels.total_weight, MOST
@@ -194,43 +159,6 @@ class SigmoidSum(BoundSum):
 
 def _pairs_of(levels: Levels, kind: int) -> list[QuerySum]:
     return [SigmoidPairs(levels, kind)] if levels.n_pairs else []
-
-
-def _ties(levels: Levels, chosen: NDArray[np.bool_], kind: int) -> list[QuerySum]:
-    """Return the pairs of rows of equal level of the chosen groups, to be taken off."""
-    sizes, start = np.diff(levels.group_start), levels.group_start
-    if not (chosen & (sizes > 1)).any():
-        return []
-    begins = ~np.repeat(chosen, sizes)
-    begins[start[:-1]] = True
-    first = np.flatnonzero(begins)
-    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-    query = np.searchsorted(levels.query_start, first, side="right") - 1
-    tied = replace(
-        levels, group_start=np.arange(begins.size + 1), query_group=np.append(first, begins.size),
-        pair_scale=-scale[query],
-    )  # fmt: skip
-    return [SigmoidPairs(tied, kind)]
-
-
-class Itself:
-    """The pair of each row of the chosen groups with itself, taken off the Hessian's diagonal."""
-
-    def __init__(self, levels: Levels, chosen: NDArray[np.bool_], kind: int) -> None:
-        by_row = np.repeat(chosen, np.diff(levels.group_start))
-        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-        scale = np.repeat(scale, np.diff(levels.query_start))[by_row]
-        self._rows = levels.row_of[by_row]
-        self._part = scale * float(CURVATURE[kind].function(np.zeros(1))[0])
-
-    def derivative(self, order: int, scores: FloatArray) -> Derivative:
-        """Return the second derivatives at 0; a row's product is 0, as it equals itself."""
-
-        def take_off(v: FloatArray | None, result: FloatArray) -> None:
-            if v is None:
-                result[self._rows] -= self._part
-
-        return take_off
 
 
 class SigmoidCurvature(OneByOne):
