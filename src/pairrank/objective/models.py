@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, Point
+from pairrank._protocols import FloatArray, LinearMap, PiecewisePolynomial, Point, Sigmoidal
 from pairrank.objective.problem import Problem, Products, hessian_of
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
@@ -63,11 +63,13 @@ def in_bands(problem: Problem) -> Iterator[Sample]:
     """Yield the problem over all rows with its levels in few bands, then in more.
 
     The pairs within a band, about one in as many as there are bands, are left out, and the others
-    scaled up. Only the levels of the full order graph are merged, and only many of them.
+    scaled up. Only the levels of the full order graph are merged, only many of them, and only where
+    the sum of the loss costs more for more levels.
     """
     levels = problem.preferences
+    depends = isinstance(problem.loss.family, PiecewisePolynomial | Sigmoidal)
     for n_bands in _BANDS:
-        if _has_many_levels(levels, n_bands):
+        if depends and _has_many_levels(levels, n_bands):
             yield Sample(_standing(problem, preferences=merge_levels(levels, n_bands)))
 
 
