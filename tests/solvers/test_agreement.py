@@ -21,7 +21,6 @@ pytestmark = pytest.mark.numeric
 
 SMOOTH = {
     "tron": lambda problem: Tron(),
-    "tron, loose": lambda problem: Tron(cg_tol=0.3),
     "ncg": lambda problem: NonlinearCG(),
 }
 ANY = {"bundle": lambda problem: Bundle(), "few planes": lambda problem: Bundle(max_planes=30)}

@@ -62,7 +62,7 @@ def run(solver, problem, tol=1e-3, max_iter=200):
 def test_weights_grow_from_zero_and_are_never_much_longer_than_the_optimum(loss, C):
     problem = separable(loss, C)
     line = LineSample(problem, np.random.default_rng(0))
-    found, steps = run(ContinuedTron(cg_tol=0.3, step_length=line), problem)
+    found, steps = run(ContinuedTron(step_length=line), problem)
     optimum, _ = run(Tron(), problem, tol=1e-9, max_iter=1000)
     longest = max(np.linalg.norm(step.coef) for step in steps)
     assert found.status is Status.CONVERGED

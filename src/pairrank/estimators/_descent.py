@@ -53,12 +53,9 @@ _ROWS_PER_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
 _LEAST_LINE_SAMPLE = 4096
-_LOOSE_TOL = 1e-4
 _ROWS_OF_SEPARABLE = 8
-_MOST_CG = 20
 FEW_ROWS = 2000
 EXACT = 1e-12
-LOOSE_CG = 0.2
 _LEAST_START = 5000
 _ROWS_PER_STARTING_ROW = 20
 _STARTING_ROWS_PER_FEATURE = 10
@@ -139,7 +136,9 @@ def _choose(
         model = _model(problem, generator)
         is_direct = model is not None and model.by_matrix
         if start is None and not is_direct and _may_separate(problem):
-            return PairObjective(problem, model), _continued(problem, method, generator), None
+            n_rows = max(_LEAST_LINE_SAMPLE, problem.n_rows // 4)
+            path = ContinuedTron(LineSample(problem, generator, n_rows))
+            return PairObjective(problem, model), path, None
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
     return PairObjective(problem, model), _solver(problem.loss, method, line), None
@@ -191,14 +190,12 @@ def values_agree(loss: PairLoss) -> bool:
 
 
 def _solver(loss: PairLoss, method: Method, line: StepLength | None) -> Solver:
-    """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
+    """Return the solver of a loss; all but the papers' TRON try steps of the length of `line`."""
     if method.solver == "bundle" or not loss.smooth:
         return Bundle()
     if method.solver == "ncg" or not values_agree(loss):
         return NonlinearCG(step_length=line)
-    if method.solver == "tron" or line is None:
-        return Tron()
-    return Tron(cg_tol=LOOSE_CG, step_length=line)
+    return Tron(step_length=None if method.solver == "tron" else line)
 
 
 def _may_separate(problem: Problem) -> bool:
@@ -206,13 +203,6 @@ def _may_separate(problem: Problem) -> bool:
     design = problem.design
     has_many_features = design.n_rows < _ROWS_OF_SEPARABLE * design.n_features
     return has_many_features and problem.uneven_diagonal is None
-
-
-def _continued(problem: Problem, method: Method, generator: np.random.Generator) -> ContinuedTron:
-    """Return TRON on a path of penalties; a loose `tol` needs a path of fewer stages only."""
-    line = LineSample(problem, generator, max(_LEAST_LINE_SAMPLE, problem.design.n_rows // 4))
-    factor = 10.0 if method.tol >= _LOOSE_TOL else 5.0
-    return ContinuedTron(LOOSE_CG, _MOST_CG, line, factor=factor)
 
 
 def _is_dense(problem: Problem) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from pairrank._protocols import FloatArray, Status, StepLength
 from pairrank.solvers.descent import Descent, DescentSolver
 
-_REACH = 16.0
-"""A step may meet the target from a gradient of at most so many times its norm."""
+_CG_TOL, _MOST_CG = 0.1, 1000
+"""Inner iterations end at this part of the gradient, or after so many."""
 _ETA_0, _ETA_1, _ETA_2 = 1e-4, 0.25, 0.75
 _SIGMA_1, _SIGMA_2, _SIGMA_3 = 0.25, 0.5, 4.0
 """The constants of Lee & Lin's Eqs. 36 and 37."""
@@ -23,7 +23,7 @@ class Tron(DescentSolver):
 
     Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
     q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
-    find s; they end at \|r\| <= cg_tol \|g\| in the norm of M^-1 or at the region's border
+    find s; they end at \|r\| <= \|g\|/10 in the norm of M^-1 or at the region's border
     (Steihaug 1983). A step is taken if it lowers f by 1e-4 of the predicted decrease (Eq. 36), and
     Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the model's
     minimum is less than sqrt(tol) of f below it. Eq. 38 alone stops up to 20 % above the optimum
@@ -34,15 +34,9 @@ class Tron(DescentSolver):
     refines its Hessian; once that is exact, steps are no longer multiplied. Where errors of the
     sums may be the reason, they are reduced first.
 
-    Where \|g\| is at most 16 times its target tol \|g(0)\|, the inner iterations go on until \|r\|
-    is half of the target: one or two Hessian products more often save a whole step.
-
-    `max_cg` limits the inner iterations per step. A step costs one evaluation of loss and gradient
-    and one Hessian product per inner iteration.
+    A step costs one evaluation of loss and gradient and one Hessian product per inner iteration.
     """
 
-    cg_tol: float = 0.1
-    max_cg: int = 1000
     step_length: StepLength | None = None
 
 
@@ -123,11 +117,11 @@ class TronRun(Descent):
         scaled = residual if inverse is None else inverse.matvec(residual)
         direction = scaled.copy()
         rho = float(residual @ scaled)
-        stop = self._cg_tol(extra) ** 2 * rho
+        stop = _CG_TOL**2 * rho
         step_step = step_direction = 0.0
         direction_direction = rho
         on_border = False
-        for _ in range(self.rule.max_cg):
+        for _ in range(_MOST_CG):
             if rho <= stop:
                 break
             product = hessian.matvec(direction) + extra * direction
@@ -158,13 +152,6 @@ class TronRun(Descent):
             rho = new_rho
         decrease = -0.5 * float(gradient @ step - step @ residual)
         return CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
-
-    def _cg_tol(self, extra: float) -> float:
-        """Return the part of the gradient that inner iterations leave; less near the target."""
-        target = self.tol * self.reference_norm
-        if extra or not target < self.norm <= _REACH * target:
-            return self.rule.cg_tol
-        return min(self.rule.cg_tol, 0.5 * target / self.norm)
 
     def _new_radius(self, radius: float, found: CGStep, decrease: float, slope: float) -> float:
         """Return the radius by Eq. 37, from the parabola through both values and the slope."""
@@ -198,8 +185,10 @@ Tron.run_class = TronRun
 
 _LEAST_FALL = 1e3
 """Where the penalty would fall by less than this in all, TRON alone is as good."""
+_FACTOR = 10.0
+"""The ratio of successive penalties."""
 _SHARE = 0.4
-"""The share of the loss that stages may leave per factor of 10 in the penalty, after the first."""
+"""The share of the loss that a stage may leave, after the first."""
 
 
 @dataclass(frozen=True)
@@ -210,17 +199,14 @@ class ContinuedTron(Tron):
     steps from zero reach weights that satisfy the pairs, but are too long, and shorten them slowly
     afterwards: the loss is flat there, and the penalty is small beside its curvature. On the path
     the weights grow from zero instead and are never much longer than needed. Each stage is one
-    truncated Newton step, multiplied by `step_length`, at a penalty that is `factor` times smaller
-    than before. The first penalty is the curvature of the loss along its gradient at zero.
+    truncated Newton step, multiplied by `step_length`, at a tenth of the penalty before. The first
+    penalty is the curvature of the loss along its gradient at zero.
 
-    The path ends at the objective's own penalty, or where a stage divides the loss by less than 2.5
-    per factor of 10 in the penalty: the rows are not separable then, and TRON goes on from there.
+    The path ends at the objective's own penalty, or where a stage divides the loss by less than
+    2.5: the rows are not separable then, and TRON goes on from there.
 
-    `factor` is the ratio of successive penalties; a smaller one ends nearer to the optimum. A stage
-    costs two to six products with the Hessian and one evaluation.
+    A stage costs two to six products with the Hessian and one evaluation.
     """
-
-    factor: float = 5.0
 
 
 class ContinuedRun(TronRun):
@@ -262,12 +248,11 @@ class ContinuedRun(TronRun):
         if not change < 0.0:
             return False
         is_first = self.n_iter == 0
-        largest = _SHARE ** float(np.log10(self.rule.factor))
-        separates = trial.point.value <= largest * self.point.value
+        separates = trial.point.value <= _SHARE * self.point.value
         self.move(trial)
         self.radius = _SIGMA_3 * multiple * found.norm
         if penalty > own and (is_first or separates):
-            self.stage = max(own, penalty / self.rule.factor)
+            self.stage = max(own, penalty / _FACTOR)
         return True
 
 
