@@ -218,7 +218,9 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | N
     if not _is_dense(problem):
         bands = in_bands(problem)
         few = next(bands, None)
-        return few and SampledModel(itertools.chain([few], bands), by_matrix=False)
+        if few is None:
+            return None
+        return SampledModel(itertools.chain([few], bands), by_matrix=False)
     share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
     least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
     wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)
