@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairrank import Pairs
 from pairrank.compiled.pair_steps import CURVATURES
-from pairrank.losses import Hinge, Logistic, Probit, Square, SquaredHinge, Tube
+from pairrank.losses import Exponential, Hinge, Logistic, Probit, Square, SquaredHinge, Tube
 from pairrank.objective import (
     PairObjective,
     PairSteps,
@@ -134,6 +134,21 @@ def test_the_hessian_of_a_sample_of_all_rows_is_exact(by_matrix):
     hessian = model.hessian(problem.design.scores(w))
     np.testing.assert_allclose(hessian.matvec(v), exact, rtol=1e-10)
     assert not model.refine()
+
+
+def test_a_whole_sample_keeps_its_levels_and_a_kept_hessian_serves_near_scores():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
+    problem = Problem(X, Levels.build(y).reduced("rows"), SquaredHinge())
+    w, v = 0.1 * rng.normal(size=(2, 3))
+    scores = problem.design.scores(w)
+    exact = PairObjective(problem).at(w).hessian().matvec(v)
+    whole, part = (SampledModel(samples(problem, n, rng)) for n in (150, 50))
+    np.testing.assert_allclose(whole.hessian(scores).matvec(v), exact, rtol=1e-10)
+    assert whole.hessian(1.001 * scores) is not whole.hessian(scores)
+    assert part.hessian(1.001 * scores) is part.hessian(scores)
+    assert part.hessian(100.0 * scores) is not part.hessian(scores)
+    assert list(in_bands(problem.changed(loss=Exponential()))) == []
 
 
 STEP_LOSSES = [Hinge(), SquaredHinge(margin=0.3), Logistic(), Probit()]

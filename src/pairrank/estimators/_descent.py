@@ -190,12 +190,12 @@ def values_agree(loss: PairLoss) -> bool:
 
 
 def _solver(loss: PairLoss, method: Method, line: StepLength | None) -> Solver:
-    """Return the solver of a loss; all but the papers' TRON try steps of the length of `line`."""
+    """Return the solver of a loss; it tries steps of the length that `line` says first."""
     if method.solver == "bundle" or not loss.smooth:
         return Bundle()
     if method.solver == "ncg" or not values_agree(loss):
         return NonlinearCG(step_length=line)
-    return Tron(step_length=None if method.solver == "tron" else line)
+    return Tron(step_length=line)
 
 
 def _may_separate(problem: Problem) -> bool:
