@@ -12,7 +12,7 @@ from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, PiecewisePolynomial, Point, Sigmoidal
 from pairrank.objective.problem import Problem, Products, hessian_of
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
+from pairrank.preferences import Differences, Levels, Pairs, draw_sample, merge_levels
 from pairrank.solvers.descent import Trial, search_slope
 
 _ROUGH = 1e-4
@@ -38,17 +38,26 @@ class Sample(NamedTuple):
 
 
 def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Sample:
-    """Return the problem over drawn rows: about `n_rows`, or all where `n_rows` is half of them.
+    """Return the problem over drawn rows, see `_drawn`."""
+    rows, drawn, is_whole = _drawn(problem, n_rows, generator)
+    X = problem.features[rows]
+    return Sample(_standing(problem, X=X, preferences=drawn), rows, is_whole)
+
+
+def _drawn(
+    problem: Problem, n_rows: int, generator: np.random.Generator
+) -> tuple[Any, Levels | Pairs, bool]:
+    """Return about `n_rows` rows, or all where that is half of them, and their preferences.
 
     Their pairs are scaled to stand for all pairs; many levels of some rows are merged into bands.
+    The third result says whether every pair is among them.
     """
     assert not isinstance(problem.preferences, Differences)
     rows, drawn = draw_sample(problem.preferences, n_rows, generator)
     is_whole = drawn.n_pairs == problem.preferences.n_pairs
     if not is_whole and _has_many_levels(drawn, _BANDS[0]):
         drawn = merge_levels(drawn, _BANDS[0])
-    X = problem.features[rows]
-    return Sample(_standing(problem, X=X, preferences=drawn), rows, is_whole)
+    return rows, drawn, is_whole
 
 
 def samples(problem: Problem, n_rows: int, generator: np.random.Generator) -> Iterator[Sample]:
@@ -203,10 +212,9 @@ class LineSample:
     def __init__(
         self, problem: Problem, generator: np.random.Generator, n_rows: int = _LINE_ROWS
     ) -> None:
-        assert not isinstance(problem.preferences, Differences)
         self._problem = problem
-        self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
-        self._pair_sum = bind(problem.loss, drawn)
+        self._rows, drawn, _ = _drawn(problem, n_rows, generator)
+        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
 
     def __call__(
         self, point: Point, step: FloatArray, slope: float, penalty: float
