@@ -61,7 +61,10 @@ def _drawn(
 
 
 def samples(problem: Problem, n_rows: int, generator: np.random.Generator) -> Iterator[Sample]:
-    """Yield samples of so many rows, four times as many and so on, up to half of all rows."""
+    """Yield samples of so many rows, four times as many and so on, up to half of all rows.
+
+    Each is drawn when it is asked for.
+    """
     yield sampled(problem, n_rows, generator)
     while 8 * n_rows <= problem.n_rows:
         n_rows *= 4
