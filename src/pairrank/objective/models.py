@@ -61,14 +61,11 @@ def _drawn(
 
 
 def samples(problem: Problem, n_rows: int, generator: np.random.Generator) -> Iterator[Sample]:
-    """Yield samples of so many rows, four times as many and so on, up to half of all rows.
-
-    Each is drawn when it is asked for.
-    """
-    yield sampled(problem, n_rows, generator)
-    while 8 * n_rows <= problem.n_rows:
-        n_rows *= 4
-        yield sampled(problem, n_rows, generator)
+    """Yield samples of so many rows, four times as many and so on, up to half of all rows."""
+    size = n_rows
+    while size == n_rows or 2 * size <= problem.n_rows:
+        yield sampled(problem, size, generator)
+        size *= 4
 
 
 def in_bands(problem: Problem) -> Iterator[Sample]:
