@@ -235,8 +235,9 @@ def sums_over_runs(
         first, last, c = runs[run, 0], runs[run, 1], scale[runs[run, 4]]
         full = runs[run, 2] < 0
         for block in range(last - first if full else runs[run, 3] - runs[run, 2]):
-            low, low_end, high = group_start[first], group_start[first + block], first + block
-            if not full:
+            if full:
+                low, low_end, high = group_start[first], group_start[first + block], first + block
+            else:
                 group, high = edges[runs[run, 2] + block, 0], edges[runs[run, 2] + block, 1]
                 low, low_end = group_start[group], group_start[group + 1]
             for i in range(group_start[high], group_start[high + 1]):
