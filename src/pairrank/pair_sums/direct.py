@@ -75,6 +75,7 @@ class TiledSum(BoundSum):
             none = np.zeros(d.size)  # Of a pair of weight 0, whose cost may be infinite.
             return np.multiply(result, tile.weight, out=none, where=np.greater(tile.weight, 0))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def product(self, scores: FloatArray, v: FloatArray, *, order: int, sign: float) -> FloatArray:
         """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` for lost pairs."""
         v, result = as_scores(v, self.n_rows), np.zeros(self.n_rows)
