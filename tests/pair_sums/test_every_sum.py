@@ -106,6 +106,9 @@ def test_exponentials_of_far_scores_are_exact_until_they_overflow(algorithm):
     found = sum_of("exponential", algorithm, mixed).at(np.array([-1e3, -1e3, 1e3]))
     assert found.value == 1.0
     np.testing.assert_array_equal(found.gradient, [1.0, -1.0, 0.0])
+    influence = sum_of("exponential", algorithm, Levels.build(np.array([0.0, 1.0]))).influence
+    found = influence(np.array([600.0, 0.0]), np.array([[1e100, -1e100]]))
+    np.testing.assert_array_equal(found, [[np.inf, np.inf]])
 
 
 def test_large_weights_of_far_pairs_cost_light_ones_no_digits():

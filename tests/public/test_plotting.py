@@ -6,9 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibrationDisplay
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import ValidationCurveDisplay
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -17,14 +15,12 @@ from pairrank import (
     QueryMetricDisplay,
     RankNCG,
     RankSVM,
-    RankSVMCV,
     RatingsDisplay,
     WeightsDisplay,
     metrics,
 )
 from pairrank.datasets import make_queries
 from pairrank.exceptions import PairrankError
-from pairrank.report import pair_calibration
 from ratings_definition import arguments, make_votes
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -108,17 +104,6 @@ def test_queries_that_do_not_count_are_left_out():
         QueryMetricDisplay.from_predictions([1, 1, 1, 1], given[1], **drawn)
     with pytest.raises(PairrankError, match="there is no metric"):
         QueryMetricDisplay.from_predictions(*given, metric="foo")
-
-
-def test_scikit_learn_draws_searches_and_calibration(ranker):
-    search = RankSVMCV([0.1, 1.0, 10.0], cv=3).fit(**ROWS)
-    scores = search.validation_scores_.T
-    curve = {"param_name": "C", "param_range": search.Cs_, "train_scores": scores}
-    drawn = ValidationCurveDisplay(**curve, test_scores=scores).plot(score_type="test")
-    np.testing.assert_allclose(drawn.lines_[0].get_ydata(), scores.mean(axis=1))
-    found = pair_calibration(ranker, **ROWS, n_bins=5)
-    line = CalibrationDisplay(found.observed, found.predicted, None).plot().line_
-    np.testing.assert_array_equal(line.get_ydata(), found.observed)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from pairrank.preferences import Differences, Levels, Pairs, draw_sample, merge_
 from pairrank.solvers.descent import Trial, search_slope
 
 _ROUGH = 1e-4
-"""The eps of the sample's curvature, far below the error of sampling."""
+"""The eps of a sample's sums, far below the error of sampling."""
 _NEAR = 0.4
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
 _BANDS = 64, 256
@@ -228,14 +228,14 @@ class LineSample:
         scores = problem.design.scores(step)
         direction, start = scores[self._rows], point.scores[self._rows]
 
-        def sampled(t: float) -> float:
+        def slope_at(t: float) -> float:
             return float(self._pair_sum.at(start + t * direction).gradient @ direction)
 
-        at_zero, first = sampled(0.0), slope / problem.factor
+        at_zero, first = slope_at(0.0), slope / problem.factor
         curvature = penalty * float(step @ step) / problem.factor
 
         def probe(t: float) -> Trial:
-            return Trial(t, first + sampled(t) - at_zero + curvature * t)
+            return Trial(t, first + slope_at(t) - at_zero + curvature * t)
 
         found = search_slope(probe, Trial(0.0, first), 1.0, _ENOUGH) if first < 0 else None
         multiple = 1.0 if found is None else found.length

@@ -244,6 +244,11 @@ def test_true_probabilities_are_calibrated():
     assert (abs(found.predicted - found.observed) < 5 * 0.5 / np.sqrt(found.n_pairs)).all()
 
 
+def test_equal_scores_are_half_right():
+    found = pair_calibration(RankNCG().fit([[0.0], [1.0]], [0, 1]), [[1.0], [1.0]], [0, 1])
+    assert (found.predicted.tolist(), found.observed.tolist()) == ([0.5], [0.5])
+
+
 @pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0, 2), (1, 2), (0, 3)])])
 def test_calibration_is_that_of_every_pair(graph):
     rng = np.random.default_rng(0)
