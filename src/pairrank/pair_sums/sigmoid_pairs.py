@@ -78,7 +78,7 @@ class SigmoidPairs:
 
     def costs(self, scores: FloatArray, gradient: FloatArray) -> FloatArray:
         """Add to `gradient`; return the values of the queries without their scale, (n_queries,)."""
-        s, a, near = self._place(scores)
+        s, x, near = self._place(scores)
         if self._is_weighted:
             near = np.zeros_like(near)
         costs, (own, others) = np.zeros(near.size), np.zeros((2, self._size))
@@ -86,12 +86,9 @@ class SigmoidPairs:
         def add(queries: slice) -> None:
             held, some = np.zeros(kernels.COLUMNS + kernels.VECTOR), near[queries]
             pairs = some, self._tile_start[queries.start :], self._tiles, self._ends
-            if some.any():
-                kernels.near_gradients(*pairs, s, a, own, others, held, costs[queries])
-            if not some.all():
-                kernels.gradients(
-                    self._kind, *pairs, s, self._win, self._lose, own, others, held, costs[queries]
-                )
+            kernels.gradients(
+                self._kind, *pairs, s, x, self._win, self._lose, own, others, held, costs[queries]
+            )
             self._settle(queries, 1.0, own, others, gradient)
 
         threads.run(add, self._batches)
@@ -101,7 +98,7 @@ class SigmoidPairs:
 
     def derivative(self, order: int, scores: FloatArray) -> Derivative:
         """Return the derivatives of this order."""
-        s, a, near = self._place(scores)
+        _, x, near = self._place(scores)
 
         def add_products(v: FloatArray | None, result: FloatArray) -> None:
             laid, own, others = np.zeros((3, self._size))
@@ -113,11 +110,10 @@ class SigmoidPairs:
             def add(queries: slice) -> None:
                 held, some = np.zeros(kernels.COLUMNS + kernels.VECTOR), near[queries]
                 pairs = some, self._tile_start[queries.start :], self._tiles, self._ends
-                sides = self._win, self._lose, laid, own, others, held
-                if some.any():
-                    kernels.near_products(order, alone, *pairs, a, *sides)
-                if not some.all():
-                    kernels.products(self._kind, order, alone, *pairs, s, *sides)
+                kernels.products(
+                    self._kind, order, alone, *pairs, x, self._win, self._lose, laid, own, others,
+                    held,
+                )  # fmt: skip
                 self._settle(queries, sign, own, others, result)
 
             threads.run(add, self._batches)
@@ -125,16 +121,16 @@ class SigmoidPairs:
         return add_products
 
     def _place(self, scores: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
-        """Return the scores, their exponentials and `near`; see `pairrank.compiled.sigmoid`."""
-        s, a = np.zeros((2, self._size))
-        near = np.zeros(len(self._ranges), dtype=bool)
+        """Return s, x and `near`; see `pairrank.compiled.sigmoid`."""
+        s, near = np.zeros(self._size), np.zeros(len(self._ranges), dtype=bool)
         s[: self._row_of.size] = scores[self._row_of]
+        x = s.copy()
         if self._kind == LOGISTIC:
             threads.run(
-                lambda queries: kernels.exponentials(self._ranges[queries], s, a, near[queries]),
+                lambda queries: kernels.exponentials(self._ranges[queries], s, x, near[queries]),
                 self._batches,
             )
-        return s, a, near
+        return s, x, near
 
     def _settle(
         self, queries: slice, sign: float, own: FloatArray, others: FloatArray, result: FloatArray
