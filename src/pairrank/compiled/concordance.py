@@ -23,12 +23,12 @@ def count_concordant(scores, weight, group_start, query_group, edges=None, loser
     win = np.ones(x.size, dtype=np.int64) if weight is None else weight[places]
     lose = win if loser_weight is None else loser_weight[places]
     sums = np.zeros((len(query_group) - 1, 3), win.dtype)
+    spare = np.empty_like(x), np.empty_like(win), np.empty_like(lose)
     if edges is None:
-        spare = np.empty_like(x), np.empty_like(win), np.empty_like(lose)
         runs = np.empty(len(group_start), np.int64)
         _merge_groups(x, win, lose, group_start, query_group, *spare, runs, sums)
     else:
-        _join_groups(x, win, lose, group_start, query_group, edges, sums)
+        _merge_edges(x, win, lose, group_start, query_group, edges, *spare, sums)
     return sums
 
 
@@ -40,16 +40,17 @@ def _copy(source, low, high, target):
 
 
 @compiled
-def _merge(x, win, lose, low, middle, high, to_x, to_win, to_lose, sums):
-    """Merge two runs sorted by x, the lower levels on the left, and add their pairs to `sums`.
+def _merge(x, win, lose, low, low_end, high, high_end, to_x, to_win, to_lose, sums):
+    """Merge two runs sorted by x, that of lower levels first, and add their pairs to `sums`.
 
-    before: weight of the left rows below the last left value taken; equal: of those equal to it.
+    The merged rows begin where the first run does. before: weight of the lower rows below the last
+    value taken from them; equal: of those equal to it.
     """
-    i, j = low, middle
-    before = equal = taken_right = win[low] - win[low]
+    i, j, start = low, high, min(low, high)
+    before = equal = taken_high = win[low] - win[low]
     last = np.nan
-    for at in range(low, high):
-        if j >= high or (i < middle and x[i] <= x[j]):
+    for at in range(start, start + low_end - low + high_end - high):
+        if j >= high_end or (i < low_end and x[i] <= x[j]):
             own = lose[i]
             if x[i] == last:
                 equal += own
@@ -57,7 +58,7 @@ def _merge(x, win, lose, low, middle, high, to_x, to_win, to_lose, sums):
                 before += equal
                 equal = own
                 last = x[i]
-            sums[2] += own * taken_right
+            sums[2] += own * taken_high
             k = i
             i += 1
         else:
@@ -67,7 +68,7 @@ def _merge(x, win, lose, low, middle, high, to_x, to_win, to_lose, sums):
                 sums[1] += own * equal
             else:
                 sums[0] += own * (before + equal)
-            taken_right += own
+            taken_high += own
             k = j
             j += 1
         to_x[at], to_win[at], to_lose[at] = x[k], win[k], lose[k]
@@ -91,7 +92,8 @@ def _merge_groups(
         source, target = (x, win, lose), (spare_x, spare_win, spare_lose)
         while n_runs > 1:
             for k in range(0, n_runs - 1, 2):
-                _merge(*source, runs[k], runs[k + 1], runs[k + 2], *target, sums[query])
+                middle = runs[k + 1]
+                _merge(*source, runs[k], middle, middle, runs[k + 2], *target, sums[query])
                 runs[k // 2] = runs[k]
             if n_runs % 2:
                 start = runs[n_runs - 1]
@@ -105,46 +107,17 @@ def _merge_groups(
 
 
 @compiled
-def _join_groups(x, win, lose, group_start, query_group, edges, sums):
+def _merge_edges(
+    x, win, lose, group_start, query_group, edges, spare_x, spare_win, spare_lose, sums
+):
     """Sum the pairs of the groups that `edges` (n_edges, 2) join: low group, high group.
 
     Rows are sorted by x within each group; edges are sorted by low group.
     """
     query = 0
     for edge in range(len(edges)):
-        lower, higher = edges[edge, 0], edges[edge, 1]
-        while query_group[query + 1] <= lower:
+        low, high = edges[edge, 0], edges[edge, 1]
+        while query_group[query + 1] <= low:
             query += 1
-        low, high = group_start[lower], group_start[lower + 1]
-        total = lose[low:high].sum()
-        below, reached = low, low
-        before = equal = up_to = total - total
-        for k in range(group_start[higher], group_start[higher + 1]):
-            if below == reached or x[below] < x[k]:
-                while below < high and x[below] < x[k]:
-                    before += lose[below]
-                    below += 1
-                up_to, equal, reached = before, total - total, below
-                while reached < high and x[reached] == x[k]:
-                    equal += lose[reached]
-                    up_to += lose[reached]
-                    reached += 1
-            sums[query, 0] += win[k] * before
-            sums[query, 1] += win[k] * equal
-            sums[query, 2] += win[k] * (total - up_to)
-
-
-@compiled
-def weigh_pairs(scores, i, j, weight, query_of, n_queries):
-    """Sum the weights of explicit pairs, row i[k] preferred to row j[k], by the query of i[k].
-
-    `i` and `j` (n_pairs,) int32; `weight` (n_pairs,) float64 or of length 0: 1 each; `query_of`
-    (n_rows,) int32 or of length 0: one query. Costs O(n_pairs).
-    """
-    sums = np.zeros((n_queries, 3))
-    for k in range(len(i)):
-        query = query_of[i[k]] if len(query_of) else 0
-        own = weight[k] if len(weight) else 1.0
-        a, b = scores[i[k]], scores[j[k]]
-        sums[query, 0 if a > b else (1 if a == b else 2)] += own
-    return sums
+        ends = group_start[low], group_start[low + 1], group_start[high], group_start[high + 1]
+        _merge(x, win, lose, *ends, spare_x, spare_win, spare_lose, sums[query])

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled.layout import add, gather, running_sum
+from pairrank.compiled.layout import add, gather
 
 
 @compiled
@@ -159,29 +159,6 @@ def sums_over_merges(
                 one = distances[q] + counts[q] * near if squared else counts[q]
                 sums[1, here[j]] += c * one
     return value + rest
-
-
-@compiled
-def values_over_merges(merges, starts, places, positions, scale, winner, loser, lines, sums):
-    """Add to `sums` (2, n_rows) the values of all rows that each row violates with.
-
-    Those of `loser` to the winner's line 0, those of `winner` to the loser's line 1; `lines`
-    (2, longest merge + 1 or more) is scratch.
-    """
-    values, running = lines[0], lines[1]
-    for k in range(len(merges)):
-        n_a = merges[k, 1] - merges[k, 0]
-        n = n_a + merges[k, 3] - merges[k, 2]
-        here, found = places[starts[k] : starts[k] + n], positions[starts[k] : starts[k] + n]
-        c = scale[merges[k, 4]]
-        gather(loser, here[:n_a], values)
-        running_sum(values[:n_a], True, running)
-        for i in range(n_a, n):
-            sums[0, here[i]] += c * running[found[i]]
-        gather(winner, here[n_a:], values)
-        running_sum(values[: n - n_a], False, running)
-        for j in range(n_a):
-            sums[1, here[j]] += c * running[found[j]]
 
 
 @compiled

@@ -11,7 +11,6 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.products import LANES, inner_product
 
 HINGE, SQUARED_HINGE, LOGISTIC, PROBIT = range(4)
 
@@ -51,41 +50,14 @@ def settle(v, past, total, scale, running):
 
 
 @compiled
-def dense_steps(X, winners, losers, loss, margin, rates, shrinkage, shares, v, total):
-    """Take a step per pair on C-contiguous rows; v becomes the last weights.
+def take_steps(
+    data, indices, indptr, winners, losers, loss, margin, rates, shrinkage, shares, v, total
+):
+    """Take a step per pair on CSR rows; v becomes the last weights.
 
     Step k has rates[k], multiplies the weights by shrinkage[k] and adds shares[k] times the weights
     after it to `total`.
     """
-    size = v.size
-    difference, past, lanes = np.empty(size), np.zeros(size), np.empty(LANES)
-    scale, running = 1.0, 0.0
-    for k in range(winners.size):
-        first, second = X[winners[k]], X[losers[k]]
-        for j in range(size):
-            difference[j] = np.float64(first[j]) - np.float64(second[j])
-        d = scale * inner_product(difference, v, lanes)
-        square = inner_product(difference, difference, lanes)
-        scale *= shrinkage[k]
-        if scale < _LEAST_SCALE:
-            settle(v, past, total, scale, running)
-            scale, running = 1.0, 0.0
-        if square > 0.0:
-            change = step_length(loss, margin, d, square, rates[k]) / scale
-            if change != 0.0:
-                before = change * running
-                for j in range(size):
-                    v[j] += change * difference[j]
-                    past[j] += before * difference[j]
-        running += shares[k] * scale
-    settle(v, past, total, scale, running)
-
-
-@compiled
-def sparse_steps(
-    data, indices, indptr, winners, losers, loss, margin, rates, shrinkage, shares, v, total
-):
-    """Take a step per pair on CSR rows, as `dense_steps` does."""
     size = v.size
     work, past = np.zeros(size), np.zeros(size)
     places, difference = np.empty(size, dtype=np.int64), np.empty(size)

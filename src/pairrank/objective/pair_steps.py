@@ -10,7 +10,8 @@ from scipy import sparse
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal
 from pairrank.preferences import PairIndex
 
-_STEPS_A_BLOCK = 4096
+_STEPS_A_BLOCK, _ENTRIES_A_BLOCK = 4096, 1 << 22
+"""So many steps at a time, fewer where their rows would have more entries."""
 _SAMPLE = 1000
 """So many pairs give the mean square of the differences of rows."""
 _STEADY = 1000.0
@@ -31,7 +32,7 @@ class PairSteps:
     is divided by 1 + length * curvature * |x_i - x_j|^2; a step of the hinge ends at the
     kink. So no step leaps over the minimum for its pair, however large the features. A step costs
     O(n_features), or the entries of two sparse rows: the scale of the weights and their mean are
-    kept in factors. Every 4,096 steps cost O(n_features).
+    kept in factors. A block of up to 4,096 steps costs O(n_features).
 
     Parameters
     ----------
@@ -73,11 +74,12 @@ class PairSteps:
         """
         if self.eta0 is None:
             self.eta0 = self._first_length(X, pairs)
-        for first in range(0, n_steps, _STEPS_A_BLOCK):
-            self._take_block(X, pairs, min(_STEPS_A_BLOCK, n_steps - first), ratio)
+        size = min(_STEPS_A_BLOCK, max(1, _ENTRIES_A_BLOCK // max(1, X.shape[1])))
+        for first in range(0, n_steps, size):
+            self._take_block(X, pairs, min(size, n_steps - first), ratio)
 
     def _take_block(self, X: Any, pairs: PairIndex, size: int, ratio: float) -> None:
-        from pairrank.compiled.pair_steps import dense_steps, sparse_steps
+        from pairrank.compiled.pair_steps import take_steps
 
         assert self.eta0 is not None
         steps = self.n_steps + np.arange(1.0, size + 1.0)
@@ -94,14 +96,10 @@ class PairSteps:
         winners, losers = pairs.draw(size, self.generator)
         by_step = (lengths * shrinkage, shrinkage, shares / weight)
         of_weights = (*self.kind, *by_step, self.last, self.mean)
-        if sparse.issparse(X):
-            sparse_steps(X.data, X.indices, X.indptr, winners, losers, *of_weights)
-        elif X.flags.c_contiguous:
-            dense_steps(X, winners, losers, *of_weights)
-        else:
-            rows, places = np.unique(np.append(winners, losers), return_inverse=True)
-            winners, losers = places.astype(np.int32).reshape(2, -1)
-            dense_steps(np.ascontiguousarray(X[rows]), winners, losers, *of_weights)
+        if not sparse.issparse(X):
+            X = sparse.csr_array(X[np.append(winners, losers)])
+            winners, losers = np.arange(2 * size, dtype=np.int32).reshape(2, -1)
+        take_steps(X.data, X.indices, X.indptr, winners, losers, *of_weights)
         self.mean_weight = weight
         self.n_steps += size
 

@@ -13,7 +13,6 @@ from pairrank.compiled.merges import (
     find_merges,
     sums_over_merges,
     sums_over_runs,
-    values_over_merges,
 )
 from pairrank.compiled.sorting import sort_segments
 from pairrank.pair_sums._bound import Terms, borders_of
@@ -136,15 +135,12 @@ class PartState:
                 loser, hinge.margin, squared, hinge.width, sums,
             )  # fmt: skip
         if self._longest:
-            lines = np.empty((2, self._longest + 1))
-            found = plan.merges, plan.starts, self._places, self._positions, scale
-            if counted:
-                values_over_merges(*found, winner, loser, lines, sums)
-            else:
-                running = np.empty((3 if squared else 2, self._longest_half))
-                value += sums_over_merges(
-                    *found, self.scores, winner, loser, hinge.margin, squared, lines, running, sums
-                )
+            lines = np.empty((2, self._longest))
+            running = np.empty((3 if squared else 2, self._longest_half))
+            value += sums_over_merges(
+                plan.merges, plan.starts, self._places, self._positions, scale, self.scores,
+                winner, loser, hinge.margin, squared, lines, running, sums,
+            )  # fmt: skip
         return value, sums
 
 

@@ -199,11 +199,11 @@ class Pairs:
         `scores` (n_rows,); `query_of` (n_rows,) is each row's query, None: one query. The result is
         (n_queries, 3). Costs O(n_pairs).
         """
-        from pairrank.compiled.concordance import weigh_pairs
-
-        weight = np.empty(0) if self.weight is None else self.weight
-        query_of = np.empty(0, dtype=np.int32) if query_of is None else query_of
-        return weigh_pairs(scores, self.i, self.j, weight, query_of, n_queries)
+        winner, loser = scores[self.i], scores[self.j]
+        outcome = np.where(winner > loser, 0, np.where(winner == loser, 1, 2))
+        if query_of is not None:
+            outcome += 3 * query_of[self.i]
+        return np.bincount(outcome, self.weight, 3 * n_queries).reshape(-1, 3).astype(np.float64)
 
     def preferred(self) -> Pairs:
         """Return the same comparisons without magnitudes, as metrics count them.
