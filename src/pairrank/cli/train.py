@@ -15,7 +15,7 @@ from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._models import MODELS, learns_differences, make_ranker, wrong_usage
+from pairrank.cli._models import learns_differences, make_ranker, models_where, wrong_usage
 from pairrank.cli._options import graph_of, option
 from pairrank.cli._output import Progress, report
 from pairrank.cli._process import interrupted_code
@@ -29,6 +29,7 @@ from pairrank.cli._rows import (
     rows_in,
     stream_rows,
 )
+from pairrank.estimators import MODELS
 from pairrank.exceptions import PairrankError
 from pairrank.io import Rows
 from pairrank.metrics._names import check_metrics, metric_named
@@ -78,7 +79,7 @@ def train(
     from pairrank.estimators.model_files import save_model
 
     ranker = make_ranker(model, params, search=search)
-    check_options(model, params, pairs, columns)
+    check_options(model, ranker, params, pairs, columns)
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     inputs = (data, pairs, valid, valid_pairs)
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
@@ -95,9 +96,9 @@ def train(
     begun = time.perf_counter()
     with progress, named(pairs or data), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
-        ranker, whole = fit(model, ranker, rows, held, metric if search else None, progress)
+        ranker, whole = fit(ranker, rows, held, metric if search else None, progress)
     seconds = {"seconds reading": begun - start, "seconds fitting": time.perf_counter() - begun}
-    summary = summarise(model, ranker, rows)
+    summary = summarise(ranker, rows)
     if held is not None:
         scores = ranker.predict(held.X)
         summary[f"valid {metric}"] = metric_named(metric).of(held.y, scores, held.layout, ranker)
@@ -145,15 +146,15 @@ def read(
 
 
 def check_options(
-    model: str, params: dict[str, Any], pairs: str | None, columns: options.Columns
+    model: str, ranker: Any, params: dict[str, Any], pairs: str | None, columns: options.Columns
 ) -> None:
     """Refuse comparisons and weights by role that the model does not learn from."""
-    if pairs is not None and not MODELS[model].pairs:
-        able = ", ".join(name for name, other in MODELS.items() if other.pairs)
+    if pairs is not None and not ranker._learns_pairs:
+        able = ", ".join(models_where(lambda kind: kind._learns_pairs))
         raise UsageError(f"Model {model} learns from labels, not from --pairs; use {able}.")
     if pairs is not None and "graph" in params:
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
-    asked, reason = weights_by_role(columns), MODELS[model].type._role_refusal
+    asked, reason = weights_by_role(columns), ranker._role_refusal
     if asked and reason:
         raise UsageError(f"Model {model} does not take {asked}: {reason}.")
 
@@ -179,21 +180,17 @@ def check_validation(
 
 def check_streamed(model: str, ranker: Any) -> None:
     """Refuse a model, or its options, that need all rows in memory."""
-    able = [
-        name
-        for name, each in MODELS.items()
-        if not each.is_optional and hasattr(each.type, "_prepare_blocks")
-    ]
-    if model not in able:
+    if not hasattr(ranker, "_prepare_blocks"):
+        able = ", ".join(models_where(lambda kind: hasattr(kind, "_prepare_blocks")))
         raise UsageError(
-            f"Model {model} needs all rows in memory: leave out --stream, or use {', '.join(able)}."
+            f"Model {model} needs all rows in memory: leave out --stream, or use {able}."
         )
     with wrong_usage(ranker.get_params()):
         ranker._check_blocks()
 
 
 def fit(
-    model: str, ranker: Any, rows: Rows, held: Rows | None, metric: str | None, progress: Progress
+    ranker: Any, rows: Rows, held: Rows | None, metric: str | None, progress: Progress
 ) -> tuple[Any, bool]:
     """Return the fitted ranker, and whether the fit was not interrupted.
 
@@ -214,7 +211,7 @@ def fit(
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path
 
-    strength, known = MODELS[model].strength, metric_named(metric)
+    strength, known = ranker._strength, metric_named(metric)
     sign = 1.0 if known.greater_is_better else -1.0
 
     def judge(candidate: Any, X: Any, y: Any) -> float:
@@ -230,7 +227,7 @@ def fit(
         rows.X,
         rows.y,
         param=strength,
-        values=MODELS[model].values(),
+        values=ranker._searched,
         **rows.layout,
         X_val=held.X,
         y_val=held.y,
@@ -241,7 +238,7 @@ def fit(
     return path.best_estimator, not path.interrupted
 
 
-def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
+def summarise(ranker: Any, rows: Rows) -> dict[str, Any]:
     """Return the facts of rows and of a fit for its summary."""
     if rows.y is None:  # the rows are blocks
         facts = {"rows": ranker.n_rows_, "features": ranker.n_features_in_}
@@ -249,7 +246,7 @@ def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
     else:
         facts = facts_of(rows)
     summary = {"model": type(ranker).__name__, **facts, "n_pairs": int(ranker.n_pairs_)}
-    strength = MODELS[model].strength
+    strength = ranker._strength
     shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in _SHOWN}
     summary |= {name: value for name, value in shown.items() if value is not None}
     if summary.get("regularization") != "iteration":

@@ -44,6 +44,12 @@ class BaseRanker(BaseEstimator):
     """The attribute that holds what a fit has learnt."""
     _role_refusal: ClassVar[str] = ""
     """Why the loss knows no weights by role; "" if it does. Scores take them in any case."""
+    _learns_pairs: ClassVar[bool] = True
+    """Whether it also learns from explicit comparisons."""
+    _strength: ClassVar[str] = "C"
+    """The weight of the loss or of the penalty, which searches choose."""
+    _searched: ClassVar[tuple[float, ...]] = tuple(2.0**power for power in range(-15, 11))
+    """The values that they try; C = 2^-15 .. 2^10 is the search of Lee & Lin 2014, Section 4.4."""
     _solves_kernels: Any = False
     """Whether a precomputed kernel matrix is solved as it is; else it becomes features."""
 
