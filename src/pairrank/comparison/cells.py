@@ -89,18 +89,17 @@ def run_cell(task: Task, candidate: Candidate, fold: Fold) -> Cell:
     place: dict[str, Any] = {"model": candidate.name, "repeat": fold.repeat, "fold": fold.fold}
     sizes = {"n_train": len(fold.split[0]), "n_test": len(fold.split[1])}
     unknown = dict.fromkeys((*SECONDS, *task.metrics), np.nan)
-    score = {**place, **sizes, "params": "", **unknown, "warnings": "", "reason": candidate.reason}
+    score = {**place, **sizes, "params": "", **unknown, "warnings": "", "reason": ""}
     queries: Columns = {"qid": np.empty(0, int), **{name: np.empty(0) for name in task.metrics}}
-    if not candidate.reason:
-        try:
-            with config_context(enable_metadata_routing=True):
-                found, queries = _judged(task, candidate, fold.split)
-            score |= found
-        except Exception as error:
-            said = " ".join(str(error).split())
-            if not isinstance(error, PairrankError):
-                said = f"{type(error).__name__}: {said}"
-            score["reason"] = textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
+    try:
+        with config_context(enable_metadata_routing=True):
+            found, queries = _judged(task, candidate, fold.split)
+        score |= found
+    except Exception as error:
+        said = (
+            str(error) if isinstance(error, PairrankError) else f"{type(error).__name__}: {error}"
+        )
+        score["reason"] = textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
     n_queries = queries["qid"].size
     return Cell(score, {**{name: np.repeat(place[name], n_queries) for name in place}, **queries})
 

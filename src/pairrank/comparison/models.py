@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -128,12 +128,11 @@ DEFAULT = ("rankncg", "ranksvm", "rankrls", "ridge", "gradient_boosting")
 
 
 class Candidate(NamedTuple):
-    """An estimator to clone, and the values of its strengths; `reason` says why there is none."""
+    """An estimator to clone, and the values of its strengths."""
 
     name: str
     estimator: Any
     grid: Mapping[str, tuple[Any, ...]]
-    reason: str = ""
 
 
 def models_named(models: Any, baseline: str | None = None) -> dict[str, Any]:
@@ -174,12 +173,7 @@ def candidate_of(name: str, model: Any, graph: Any, seed: int) -> Candidate:
     if not isinstance(model, str):
         return Candidate(name, clone(model), {})
     known = KNOWN[model]
-    module, _, attribute = known.place.partition(":")
-    try:
-        kind = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        return Candidate(name, None, {}, reason=str(error))
-    estimator = kind(**known.params)
+    estimator = resolve_name(known.place)(**known.params)
     own = {"graph": graph, "random_state": seed}
     taken = estimator.get_params(deep=False)
     estimator.set_params(**{param: own[param] for param in own if param in taken})

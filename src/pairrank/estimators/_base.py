@@ -191,7 +191,7 @@ class BaseRanker(BaseEstimator):
         Raises a PairrankError if scores are not linear in the features, as with a kernel.
         """
         check_is_fitted(self)
-        if self._maps_features or self._is_precomputed:
+        if not self._is_linear:
             raise PairrankError(
                 f"the scores of {type(self).__name__}(kernel={self.kernel!r}) are not linear in "
                 "the features: fit it with kernel=None"

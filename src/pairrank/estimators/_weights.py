@@ -25,10 +25,9 @@ def largest_weights(ranker: Any) -> tuple[str, list[str], list[tuple[Any, ...]]]
     row if there are several targets, a kernel or a network.
     """
     numbers, errors = {}, getattr(ranker, "standard_errors_", None)
-    is_linear = not (ranker._maps_features or ranker._is_precomputed)
     if hasattr(ranker, "feature_importances_"):
         numbers["Importance"] = ranker.feature_importances_
-    elif is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
+    elif ranker._is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
         numbers = {"Weight": ranker.coef_} | ({} if errors is None else {"Standard error": errors})
     if not numbers:
         return "Weights", ["Feature"], []

@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 from pairrank._protocols import Array, FloatArray
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import counting_order, query_codes
+from pairrank.report.measures import label_text
 from pairrank.report.subject import Subject
 
 MOST_SHARES = 4
@@ -68,7 +69,7 @@ def queries_of(qid: Array | None, n_rows: int) -> Queries:
 def label_texts(y: Any, preferences: Preferences, rows: Array) -> list[str]:
     """Return the labels of some rows as text; of comparisons, the weights won and lost."""
     if not isinstance(y, Pairs):
-        return [f"{label:g}" if y.dtype.kind in "fiu" else str(label) for label in y[rows]]
+        return [label_text(label) for label in y[rows]]
     wins, losses = preferences.wins_and_losses()
     return [f"{wins[row]:g} : {losses[row]:g}" for row in rows.tolist()]
 
