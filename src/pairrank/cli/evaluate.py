@@ -255,7 +255,7 @@ def report(
     graph = getattr(own, "graph", "full") if graph is None else graph
     _, order = count_preferences(rows, graph, pairs or data)
     others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
-    names = _names(model, against)
+    names = Path(model).name, Path(against or "").name
     of_rows = "standard input" if data == "-" else Path(data).name
     with named(data):
         page = report_on(
@@ -266,9 +266,3 @@ def report(
     page.save(output)
     if output != "-":
         print_message(f"{output} is written: {len(page.html) / 1e3:,.0f} kB.", kind="report")
-
-
-def _names(model: str, against: str | None) -> tuple[str, str]:
-    """Return what the page calls the models: the names of their files, or their paths if equal."""
-    names = Path(model).name, Path(against or "").name
-    return (model, against) if against and names[0] == names[1] else names

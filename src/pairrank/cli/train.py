@@ -23,7 +23,6 @@ from pairrank.cli._rows import (
     Wanted,
     check_output,
     count_preferences,
-    facts_of,
     is_streamed,
     load_rows,
     rows_in,
@@ -98,7 +97,7 @@ def train(
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
         ranker, whole = fit(ranker, rows, held, metric if search else None, progress)
     seconds = {"seconds reading": begun - start, "seconds fitting": time.perf_counter() - begun}
-    summary = summarise(ranker, rows)
+    summary = summarise(ranker)
     if held is not None:
         scores = ranker.predict(held.X)
         summary[f"valid {metric}"] = metric_named(metric).of(held.y, scores, held.layout, ranker)
@@ -238,19 +237,16 @@ def fit(
     return path.best_estimator, not path.interrupted
 
 
-def summarise(ranker: Any, rows: Rows) -> dict[str, Any]:
-    """Return the facts of rows and of a fit for its summary."""
-    if rows.y is None:  # the rows are blocks
-        facts = {"rows": ranker.n_rows_, "features": ranker.n_features_in_}
-        facts["queries"] = ranker.n_queries_
-    else:
-        facts = facts_of(rows)
-    summary = {"model": type(ranker).__name__, **facts, "n_pairs": int(ranker.n_pairs_)}
-    strength = ranker._strength
-    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in _SHOWN}
+def summarise(ranker: Any) -> dict[str, Any]:
+    """Return the facts of a fit for its summary."""
+    summary: dict[str, Any] = {"model": type(ranker).__name__, "rows": ranker.n_rows_}
+    summary |= {"features": ranker.n_features_in_, "queries": ranker.n_queries_}
+    summary["n_pairs"] = int(ranker.n_pairs_)
+    names = [*_SHOWN, ranker._strength]
+    if getattr(ranker, "regularization", None) == "iteration":
+        names.pop()
+    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in names}
     summary |= {name: value for name, value in shown.items() if value is not None}
-    if summary.get("regularization") != "iteration":
-        summary[strength] = getattr(ranker, f"{strength}_", getattr(ranker, strength))
     if hasattr(ranker, "kernel_"):
         summary["kernel"] = ranker.kernel_.function
         summary["kernel features"] = int(ranker.kernel_.n_components_)
@@ -262,7 +258,7 @@ def summarise(ranker: Any, rows: Rows) -> dict[str, Any]:
     if not math.isnan(gap):
         summary["duality gap"] = gap
     summary["iterations"] = int(ranker.n_iter_)
-    if getattr(ranker, "_stops_early", False):
+    if ranker._stops_early:
         summary["best iteration"] = int(ranker.best_iteration_)
         score = float(ranker.validation_scores_[ranker.best_iteration_])
         if ranker.validation_metric is None:

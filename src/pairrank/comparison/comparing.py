@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Unpack
@@ -26,8 +25,6 @@ from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.report.measures import chosen_metrics
 from pairrank.report.subject import judged_rows
-
-_LOGGER = logging.getLogger("pairrank")
 
 
 @metric(roles=True)
@@ -210,7 +207,6 @@ def _run(
     try:
         for cell in Parallel(return_as="generator")(work):
             cells.append(cell)
-            _LOGGER.info("%d of %d finished: %s", len(cells), len(work), cell.score["model"])
     except KeyboardInterrupt:
         if all(cell.score["reason"] for cell in cells):
             raise
