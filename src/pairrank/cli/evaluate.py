@@ -112,8 +112,7 @@ def evaluate(
     judges = [judge_of(path) for path in (model, against) if path is not None]
     rows, scores = judged(judges, data, columns, pairs)
     own = judges[0].estimator
-    graph = getattr(own, "graph", "full") if graph is None else graph
-    n_pairs, order = count_preferences(rows, graph, pairs or data)
+    n_pairs, order = count_preferences(rows, pairs or data, graph=graph, model=own)
     names = asked or usual_metrics(rows, own)
     with named(data):
         for flag, given in {"--per-query": per_query, "--against": against}.items():
@@ -252,8 +251,7 @@ def report(
     rankers = [Ranker(path) for path in paths]
     loaded = rows_of(rankers, data, columns, pairs)
     rows, own = loaded[0], rankers[0].estimator
-    graph = getattr(own, "graph", "full") if graph is None else graph
-    _, order = count_preferences(rows, graph, pairs or data)
+    _, order = count_preferences(rows, pairs or data, graph=graph, model=own)
     others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
     names = Path(model).name, Path(against or "").name
     of_rows = "standard input" if data == "-" else Path(data).name

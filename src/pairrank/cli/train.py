@@ -91,7 +91,7 @@ def train(
     if held is not None:
         with named(str(valid)):
             check_metrics([metric], held.y)
-        count_preferences(held, getattr(ranker, "graph", "full"), valid_pairs or str(valid))
+        count_preferences(held, valid_pairs or str(valid), model=ranker)
     begun = time.perf_counter()
     with progress, named(pairs or data), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))

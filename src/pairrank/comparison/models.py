@@ -47,21 +47,19 @@ class BoostedRanker(BaseEstimator):
         """Learn from the grades of rows within queries."""
         codes = np.zeros(len(y), dtype=np.int32) if qid is None else query_codes(qid)[1]
         order = np.argsort(codes, kind="stable")
+        rows: dict[str, Any] = {"group": np.bincount(codes)}
         fixed = {"learning_rate": 0.1, "n_estimators": 100, "random_state": self.random_state}
         if self.objective.startswith("rank:"):
             if sample_weight is not None:
                 raise PairrankError("it takes no sample_weight")
             xgboost = require("xgboost", "xgboost", "rank:ndcg and rank:pairwise")
-            ranker = xgboost.XGBRanker(
-                objective=self.objective, max_depth=self.max_depth, verbosity=0, **fixed
-            )
-            self.model_ = ranker.fit(X[order], y[order], qid=codes[order])
-            return self
-        lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
-        weight = None if sample_weight is None else sample_weight[order]
-        ranker = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
-        ranker.fit(X[order], y[order], group=np.bincount(codes), sample_weight=weight)
-        self.model_ = ranker.booster_
+            fixed |= {"objective": self.objective, "max_depth": self.max_depth, "verbosity": 0}
+            ranker = xgboost.XGBRanker(**fixed)
+        else:
+            lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
+            ranker = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
+            rows["sample_weight"] = None if sample_weight is None else sample_weight[order]
+        self.model_ = ranker.fit(X[order], y[order], **rows)
         return self
 
     def predict(self, X: Any) -> FloatArray:
