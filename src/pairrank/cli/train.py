@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 import warnings
@@ -35,6 +34,19 @@ from pairrank.metrics._names import check_metrics, metric_named
 
 _SHOWN = ("regularization", "n", "epsilon")
 """Parameters that the summary shows where a model has them."""
+
+_FACTS = {
+    "rows": "n_rows_",
+    "features": "n_features_in_",
+    "queries": "n_queries_",
+    "n_pairs": "n_pairs_",
+    "edges": "n_edges_",
+    "objective": "objective_",
+    "duality gap": "gap_",
+    "iterations": "n_iter_",
+    "status": "status_",
+}
+"""What else it shows, and the attribute that holds it."""
 
 
 def train(
@@ -239,28 +251,21 @@ def fit(
 
 def summarise(ranker: Any) -> dict[str, Any]:
     """Return the facts of a fit for its summary."""
-    summary: dict[str, Any] = {"model": type(ranker).__name__, "rows": ranker.n_rows_}
-    summary |= {"features": ranker.n_features_in_, "queries": ranker.n_queries_}
-    summary["n_pairs"] = int(ranker.n_pairs_)
-    names = [*_SHOWN, ranker._strength]
-    if getattr(ranker, "regularization", None) == "iteration":
-        names.pop()
-    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in names}
-    summary |= {name: value for name, value in shown.items() if value is not None}
+    summary: dict[str, Any] = {"model": type(ranker).__name__}
+    for name in (*_SHOWN, ranker._strength):
+        value = getattr(ranker, f"{name}_", getattr(ranker, name, None))
+        if value is not None:
+            summary[name] = value
+    if summary.get("regularization") == "iteration":
+        del summary[ranker._strength]
     if hasattr(ranker, "kernel_"):
         summary["kernel"] = ranker.kernel_.function
-        summary["kernel features"] = int(ranker.kernel_.n_components_)
-    if hasattr(ranker, "n_edges_"):
-        summary["edges"] = int(ranker.n_edges_)
-        summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
-    summary["objective"] = float(ranker.objective_)
-    gap = ranker.history_[-1].gap if ranker.history_ else math.nan
-    if not math.isnan(gap):
-        summary["duality gap"] = gap
-    summary["iterations"] = int(ranker.n_iter_)
+        summary["kernel features"] = ranker.kernel_.n_components_
+    if hasattr(ranker, "slacks_"):
+        summary["rows outside limits"] = np.count_nonzero(ranker.slacks_)
     if ranker._stops_early:
-        summary["best iteration"] = int(ranker.best_iteration_)
-        score = float(ranker.validation_scores_[ranker.best_iteration_])
+        summary["best iteration"] = ranker.best_iteration_
         if ranker.validation_metric is None:
-            summary["validation error"] = 1.0 - score
-    return {**summary, "status": ranker.status_}
+            summary["validation error"] = 1 - ranker.validation_scores_[ranker.best_iteration_]
+    facts = {label: getattr(ranker, name, None) for label, name in _FACTS.items()}
+    return summary | {label: value for label, value in facts.items() if value is not None}

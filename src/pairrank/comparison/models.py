@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Self
 
@@ -16,6 +17,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
 
+@dataclass(eq=False, repr=False)
 class BoostedRanker(BaseEstimator):
     """100 trees that learn grades, whole numbers from 0 to 30, within queries in any order.
 
@@ -28,20 +30,11 @@ class BoostedRanker(BaseEstimator):
     random_state : int
     """
 
-    model_: Any
-
-    def __init__(
-        self,
-        objective: str = "lambdarank",
-        *,
-        num_leaves: int = 31,
-        max_depth: int = 6,
-        random_state: int = 0,
-    ) -> None:
-        self.objective = objective
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.random_state = random_state
+    objective: str = "lambdarank"
+    _: KW_ONLY
+    num_leaves: int = 31
+    max_depth: int = 6
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the grades of rows within queries."""
@@ -54,12 +47,12 @@ class BoostedRanker(BaseEstimator):
                 raise PairrankError("it takes no sample_weight")
             xgboost = require("xgboost", "xgboost", "rank:ndcg and rank:pairwise")
             fixed |= {"objective": self.objective, "max_depth": self.max_depth, "verbosity": 0}
-            ranker = xgboost.XGBRanker(**fixed)
+            model = xgboost.XGBRanker(**fixed)
         else:
             lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
-            ranker = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
+            model = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
             rows["sample_weight"] = None if sample_weight is None else sample_weight[order]
-        self.model_ = ranker.fit(X[order], y[order], **rows)
+        self.model_ = model.fit(X[order], y[order], **rows)
         return self
 
     def predict(self, X: Any) -> FloatArray:

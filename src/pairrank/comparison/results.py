@@ -86,7 +86,7 @@ class ComparisonResults:
         """
         order = self.order()
         values = self._values(self.metrics[0])
-        return None if not order or np.isnan(values[order[0]]) else self.models[order[0]]
+        return None if np.isnan(values[order[0]]) else self.models[order[0]]
 
     @property
     def reference(self) -> str | None:

@@ -97,7 +97,7 @@ def content_of(
         "margins": margins,
         "weights": weights,
         "weight_picture": pictures.weight_bars(weights) if weights else None,
-        "has_intervals": any(not np.isnan(weight.low) for weight in weights),
+        "has_intervals": hasattr(subject.ranker, "standard_errors_"),
         "has_other_weights": any(not np.isnan(weight.other) for weight in weights),
         "n_features": subject.X.shape[1],
         "is_linear": subject.is_linear,
@@ -145,21 +145,17 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
     )
 
 
-def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[dict[str, Any]]:
-    """Return the queries whose values differ most between the models, both ways."""
+def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[tuple[Any, ...]]:
+    """Return the queries whose values differ most between the models, both ways.
+
+    Of each the name, the number of rows, both values and their difference.
+    """
     if rival is None or main.by_query.size < 2:
         return []
     gain = main.by_query - rival.by_query
     lowest, highest = worst_and_best(
         np.where(gain == 0, np.nan, gain), queries.sizes, greater_is_better=True
     )
-    return [
-        {
-            "name": str(queries.names[at]),
-            "n_rows": int(queries.sizes[at]),
-            "value": float(main.by_query[at]),
-            "other_value": float(rival.by_query[at]),
-            "difference": float(gain[at]),
-        }
-        for at in [*highest.tolist(), *lowest[::-1].tolist()]
-    ]
+    shown = np.concatenate((highest, lowest[::-1]))
+    columns = queries.names, queries.sizes, main.by_query, rival.by_query, gain
+    return list(zip(*(column[shown].tolist() for column in columns), strict=True))
