@@ -8,6 +8,7 @@ import re
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
@@ -22,6 +23,7 @@ from pairrank.estimators import MODELS
 from pairrank.losses import LOSSES
 
 _NONE = "none"
+_RATINGS = "pairrank.ratings:BradleyTerry"
 _NOT_OFFERED = (
     *("warm_start", "verbose", "validation_metric", "pairs"),
     *("kernel__function", "kernel__random_state", "solver__average"),
@@ -80,8 +82,6 @@ class ModelCommand(TyperCommand):
         self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Parse the arguments with the model's own options."""
-        from pairrank.ratings import BradleyTerry
-
         callback: Any = self.callback
         function = callback.function
         choice = inspect.signature(function).parameters.get("model")
@@ -91,7 +91,7 @@ class ModelCommand(TyperCommand):
         if name and name not in MODELS:
             return super().make_context(info_name, ["--model", name, *args], parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command()(spread(function, class_of(name) if name else BradleyTerry))
+        app.command()(spread(function, resolve_name(MODELS.get(name, _RATINGS))))
         command = typer.main.get_command(app)
         try:
             return command.make_context(info_name, args, parent, **extra)

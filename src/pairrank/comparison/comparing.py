@@ -99,7 +99,8 @@ def compare(
     Raises
     ------
     PairrankError
-        If input is wrong, no row should rank above another, or a metric cannot judge the labels.
+        If input is wrong, no row should rank above another, a metric cannot judge the labels, or
+        torch is not installed for ranknet.
 
     Notes
     -----

@@ -41,7 +41,11 @@ class BoostedRanker(BaseEstimator):
         codes = np.zeros(len(y), dtype=np.int32) if qid is None else query_codes(qid)[1]
         order = np.argsort(codes, kind="stable")
         rows: dict[str, Any] = {"group": np.bincount(codes)}
-        fixed = {"learning_rate": 0.1, "n_estimators": 100, "random_state": self.random_state}
+        fixed: dict[str, Any] = {
+            "learning_rate": 0.1,
+            "n_estimators": 100,
+            "random_state": self.random_state,
+        }
         if self.objective.startswith("rank:"):
             if sample_weight is not None:
                 raise PairrankError("it takes no sample_weight")

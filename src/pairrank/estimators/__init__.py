@@ -27,7 +27,7 @@ MODELS = {
 }
 """Each ranker by its name at the command line."""
 
-RANKERS = dict(reversed(place.split(":")) for place in MODELS.values())
+RANKERS = {name: module for module, name in (place.split(":") for place in MODELS.values())}
 """The module of each ranker: `pairrank` exports them, and model files may hold them."""
 
 
