@@ -9,16 +9,9 @@ if TYPE_CHECKING:
     from pairrank.blocks import RowBlocks as RowBlocks
     from pairrank.clicks import click_weights as click_weights
     from pairrank.comparison import compare as compare
-    from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
+    from pairrank.estimators import *  # noqa: F403
     from pairrank.estimators.model_files import load_model as load_model
-    from pairrank.estimators.mp_rank import MPRank as MPRank
-    from pairrank.estimators.pairwise_ranker import PairwiseRanker as PairwiseRanker
-    from pairrank.estimators.rank_boost import RankBoost as RankBoost
-    from pairrank.estimators.rank_ncg import RankNCG as RankNCG
-    from pairrank.estimators.rank_rls import RankRLS as RankRLS
-    from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.estimators.sgd import SGD as SGD
-    from pairrank.estimators.sv_rank import SVRank as SVRank
     from pairrank.kernels import Kernel as Kernel
     from pairrank.metrics import stability_bound as stability_bound
     from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
@@ -36,7 +29,6 @@ if TYPE_CHECKING:
     from pairrank.preferences import Pairs as Pairs
     from pairrank.ratings import BradleyTerry as BradleyTerry
     from pairrank.survival import survival_target as survival_target
-    from pairrank.torch.rank_net import RankNet as RankNet
 
 __version__ = "1.0.0rc1"
 

@@ -80,7 +80,7 @@ def test_rankers_without_weights_are_refused():
             WeightsDisplay.from_estimator(fitted)
     with pytest.raises(NotFittedError):
         WeightsDisplay.from_estimator(RankSVM())
-    with pytest.raises(PairrankError, match="got 2 weights, 1 names"):
+    with pytest.raises(PairrankError, match="names has 1 entries for 2 rows"):
         WeightsDisplay([1.0, 2.0], ["a"])
 
 
@@ -137,5 +137,5 @@ def test_what_cannot_be_drawn_is_said(model):
         RatingsDisplay.from_estimator(model, top=0)
     with pytest.raises(PairrankError, match="has no ranking"):
         RatingsDisplay.from_estimator(RankSVM().fit([[0.0], [1.0]], [0, 1]))
-    with pytest.raises(PairrankError, match="got 1 items, 2 scores"):
+    with pytest.raises(PairrankError, match="scores has 2 entries for 1 rows"):
         RatingsDisplay(["a"], [1.0, 2.0], [0.0], [1.0])

@@ -8,6 +8,7 @@ import re
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
@@ -16,11 +17,13 @@ from typer.core import TyperCommand
 
 from pairrank._docstrings import parameters_of
 from pairrank.cli._errors import UsageError
-from pairrank.cli._models import MODELS, RATINGS, Model, flag_of, settings_of
+from pairrank.cli._models import class_of, flag_of, models_where, settings_of
 from pairrank.cli._options import GRAPH, PANELS, choice, option, parameter, reader
+from pairrank.estimators import MODELS
 from pairrank.losses import LOSSES
 
 _NONE = "none"
+_RATINGS = "pairrank.ratings:BradleyTerry"
 _NOT_OFFERED = (
     *("warm_start", "verbose", "validation_metric", "pairs"),
     *("kernel__function", "kernel__random_state", "solver__average"),
@@ -30,7 +33,7 @@ validation rows, --pairs is a file of comparisons, --kernel is the kernel's func
 its landmarks, and stochastic steps are always averaged."""
 
 _PANELS = {
-    **dict.fromkeys(("regularization", "reduction"), "Strength"),
+    **dict.fromkeys(("alpha", "regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
@@ -40,11 +43,11 @@ _PANELS = {
 """The panel of a parameter in the help, if not "Model"."""
 
 
-def spread(function: Callable[..., Any], model: Model | None = None) -> Callable[..., Any]:
+def spread(function: Callable[..., Any], kind: Any = None) -> Callable[..., Any]:
     """Return a command's function with one option per parameter.
 
-    `columns` becomes the options in its annotation, and `**params` those of a model. A parameter of
-    the function itself replaces an option of the same name.
+    `columns` becomes the options in its annotation, and `**params` those of a model's class. A
+    parameter of the function itself replaces an option of the same name.
     """
     own = inspect.signature(function, eval_str=True).parameters
     offered = typing.get_args(own["columns"].annotation)[1] if "columns" in own else ()
@@ -54,8 +57,8 @@ def spread(function: Callable[..., Any], model: Model | None = None) -> Callable
         for name, each in own.items()
         if name != "columns" and each.kind is not each.VAR_KEYWORD
     ]
-    if model is not None:
-        shown += options_of(model)
+    if kind is not None:
+        shown += options_of(kind)
 
     def run(**given: Any) -> Any:
         if "columns" in own:
@@ -85,16 +88,15 @@ class ModelCommand(TyperCommand):
         flag = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         flag.add_argument("--model", nargs="?")
         name = "" if choice is None else flag.parse_known_args(args)[0].model or choice.default
-        model = RATINGS if choice is None else MODELS.get(name)
-        if model is None:
+        if name and name not in MODELS:
             return super().make_context(info_name, ["--model", name, *args], parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command()(spread(function, model))
+        app.command()(spread(function, resolve_name(MODELS.get(name, _RATINGS))))
         command = typer.main.get_command(app)
         try:
             return command.make_context(info_name, args, parent, **extra)
         except UsageError as error:
-            if model is RATINGS or not hasattr(error, "possibilities"):
+            if not (name and hasattr(error, "possibilities")):
                 raise
             raise UsageError(_unknown(error, name), error.ctx) from None
 
@@ -102,28 +104,24 @@ class ModelCommand(TyperCommand):
 def _unknown(error: Any, model: str) -> str:
     """Return the message for an option that a model does not have."""
     flag = error.option_name
-    if flag in {flag_of(each.strength) for each in MODELS.values()}:
-        return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."
-    known = [
-        name
-        for name, each in MODELS.items()
-        if not each.is_optional and flag in {flag_of(other.name) for other in options_of(each)}
-    ]
+    if models_where(lambda kind: flag == flag_of(kind._strength)):
+        return f"Model {model} has no option {flag}; use {flag_of(class_of(model)._strength)}."
+    known = models_where(lambda kind: flag in {flag_of(each.name) for each in options_of(kind)})
     if known and model not in known:
         return f"Model {model} has no option {flag}; it is an option of {', '.join(known)}."
     return str(error.format_message())
 
 
 @cache
-def options_of(model: Model) -> tuple[inspect.Parameter, ...]:
-    """Return the parameters of a model's constructor as options.
+def options_of(kind: Any) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of a class's constructor as options.
 
     Types, choices and defaults come from its signature, help from its docstring. The parameters of
     a parameter that is an object follow it. Those whose values cannot be written as text are left
     out.
     """
     found: list[inspect.Parameter] = []
-    for name, hint, given, text in _parameters_of(model.type):
+    for name, hint, given, text in _parameters_of(kind):
         reading = _parser_of(name, hint, given.default)
         if reading is None or name in _NOT_OFFERED:
             continue
@@ -131,9 +129,10 @@ def options_of(model: Model) -> tuple[inspect.Parameter, ...]:
             text = text.replace("None is ", "if left out, ")
         else:
             text += f" [default: {given.default}]"
-        panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
-        kind: Any = bool | None if hint is bool else Any
-        found.append(parameter(name, kind, option(panel, escape(text), flag_of(name), **reading)))
+        is_strength = name == getattr(kind, "_strength", None)
+        panel = "Strength" if is_strength else _PANELS.get(name, "Model")
+        shown = option(panel, escape(text), flag_of(name), **reading)
+        found.append(parameter(name, bool | None if hint is bool else Any, shown))
     return tuple(found)
 
 

@@ -1,63 +1,29 @@
-"""The table of models, one line each; the rest is read from their classes."""
+"""Models by name; their options, and what parameters are called there."""
 
 from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from typing import Any, NamedTuple
+from pkgutil import resolve_name
+from typing import Any
 
 from pairrank.cli._errors import UsageError
+from pairrank.estimators import MODELS
 from pairrank.exceptions import PairrankError
 
 
-class Model(NamedTuple):
-    """A ranker's class, and what cannot be read from it."""
-
-    estimator: str
-    strength: str
-    """The weight of the loss or of the penalty, which --search picks."""
-    grid: str
-    """The values that --search tries, as module:name."""
-    pairs: bool = True
-    """Whether it also learns from comparisons."""
-    is_optional: bool = False
-    """Whether it needs an optional library; then messages do not recommend it."""
-
-    @property
-    def type(self) -> Any:
-        """The class."""
-        return getattr(import_module("pairrank"), self.estimator)
-
-    def values(self) -> tuple[float, ...]:
-        """Return the values of the strength that --search tries."""
-        module, name = self.grid.split(":")
-        return tuple(getattr(import_module(f"pairrank.{module}"), name))
+def class_of(model: str) -> Any:
+    """Return the class of a model."""
+    return resolve_name(MODELS[model])
 
 
-NU_VALUES = tuple(10.0**power for power in range(-6, 5))
-"""nu = 1e-6 .. 1e4: the paper names no values, and nu multiplies a sum over rows."""
+def models_where(wanted: Callable[[Any], bool]) -> list[str]:
+    """Return the models whose classes are as wanted, without those that would load torch."""
+    names = (name for name, place in MODELS.items() if "torch" not in place)
+    return [name for name in names if wanted(class_of(name))]
 
-ROUNDS = (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-"""Numbers of weak rankings: more fit the training rows better, and cost more."""
-
-MODELS: dict[str, Model] = {
-    "ranksvm": Model("RankSVM", "C", "model_selection.path:PAPER_VALUES"),
-    "rankncg": Model("RankNCG", "alpha", "model_selection.cv:PRECISIONS"),
-    "rankrls": Model("RankRLS", "alpha", "model_selection.rank_rls_cv:PAPER_ALPHAS"),
-    "mprank": Model("MPRank", "C", "model_selection.path:PAPER_VALUES"),
-    "svrank": Model("SVRank", "C", "model_selection.path:PAPER_VALUES"),
-    "pairwise": Model("PairwiseRanker", "C", "model_selection.path:PAPER_VALUES"),
-    "ranknet": Model("RankNet", "alpha", "model_selection.cv:PRECISIONS", is_optional=True),
-    "rankboost": Model("RankBoost", "n_estimators", "cli._models:ROUNDS"),
-    "hull": Model("ConvexHullRanker", "nu", "cli._models:NU_VALUES", pairs=False),
-}
-"""Name at the command line -> model."""
-
-RATINGS = Model("BradleyTerry", "alpha", grid="")
-"""The model of pairrank ratings."""
 
 _FLAGS = {
     "C": "-C",
@@ -109,7 +75,8 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     from pairrank.kernels import Kernel
 
     given = {param: value for param, value in params.items() if "__" not in param}
-    ranker, strength = MODELS[name].type(**given), MODELS[name].strength
+    ranker = class_of(name)(**given)
+    strength = ranker._strength
     values = ranker.get_params() | params
     if search and strength in params:
         raise UsageError(f"--search picks {flag_of(strength)} itself: give one of them.")

@@ -9,8 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pairrank._validation import ALIGNED
 from pairrank.cli._columns import (
     REMEMBERED,
@@ -216,12 +214,15 @@ def names_in(text: str, flag: str) -> list[str]:
     return names
 
 
-def count_preferences(rows: Rows, graph: Any, source: str) -> tuple[int, Any]:
-    """Return the number of preferences, and the graph of the labels.
+def count_preferences(
+    rows: Rows, source: str, *, graph: Any = None, model: Any = None
+) -> tuple[int, Any]:
+    """Return the number of preferences, and the graph of the labels: by default the model's own.
 
     Of Pairs these are comparisons with their ties. An error is raised if none prefers a row.
     """
     labels = rows.y
+    graph = getattr(model, "graph", "full") if graph is None else graph
     with named(source):
         if not isinstance(labels, Pairs):
             graph = graph_of(graph, labels)
@@ -233,13 +234,3 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> tuple[int, Any]:
         n_rows = rows.X.shape[0]
         labels.preferred().bound(n_rows, **rows.layout).require_pairs()
         return labels.signed().bound(n_rows, **rows.layout).n_comparisons, graph
-
-
-def facts_of(rows: Rows) -> dict[str, Any]:
-    """Return the numbers of rows and features, and of queries and levels of positive weight."""
-    facts: dict[str, Any] = {"rows": rows.X.shape[0], "features": rows.X.shape[1]}
-    counted = slice(None) if rows.weight is None else rows.weight > 0
-    facts["queries"] = 1 if rows.qid is None else int(np.unique(rows.qid[counted]).size)
-    if not isinstance(rows.y, Pairs):
-        facts["levels"] = int(np.unique(np.asarray(rows.y)[counted]).size)
-    return facts

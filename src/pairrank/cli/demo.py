@@ -11,12 +11,11 @@ import typer
 from pairrank._protocols import Array
 from pairrank.cli import _options as options
 from pairrank.cli._output import Progress, print_json, print_table
+from pairrank.datasets import Generated, make_queries
 from pairrank.io import Rows
 
 COLUMNS = ["model", "learns from", "accuracy", "seconds"]
 """Accuracy is the share of held-out pairs in the right order."""
-
-_EFFECTS = np.array([1.0, 0.3, 0.3, -0.2, 0.1])
 
 
 def demo(
@@ -35,12 +34,10 @@ def demo(
     from pairrank.estimators.rank_ncg import RankNCG
     from pairrank.estimators.rank_svm import RankSVM
 
-    generator = np.random.default_rng(seed)
     with Progress("fitting", quiet=as_json):
-        parts = [make_queries(generator, generator.normal(size=1000)) for _ in range(2)]
-        results = [result_of(model, *parts) for model in (Ridge(), RankSVM())]
-        parts = [make_classes(generator, size) for size in (rows, 50_000)]
-        results += [result_of(model, *parts) for model in (LogisticRegression(), RankNCG())]
+        queries, classes = popular_queries(seed), two_classes(seed, rows)
+        results = [result_of(model, *queries) for model in (Ridge(), RankSVM())]
+        results += [result_of(model, *classes) for model in (LogisticRegression(), RankNCG())]
     if as_json:
         print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})
         return
@@ -51,25 +48,27 @@ def demo(
     )
 
 
-def make_queries(generator: np.random.Generator, popularity: Array) -> Rows:
-    """Make queries whose clicks grow with their popularity, and whose first feature falls with it.
+def popular_queries(seed: int) -> list[Rows]:
+    """Make queries whose labels grow with their popularity, while useful features fall with it.
 
-    Within a query, clicks are linear in the features, with noise. X is float32 as in
-    `make_classes`, so that products are compiled once.
+    X is float32 as in `two_classes`, so that products are compiled once.
     """
-    qid = np.repeat(np.arange(popularity.size), 20)
-    X = generator.normal(size=(qid.size, _EFFECTS.size))
-    noise = 0.6 * generator.normal(size=qid.size)
-    y = 4.0 * popularity[qid] + X @ _EFFECTS + noise
-    X[:, 0] -= popularity[qid]
-    return Rows(X.astype(np.float32), y, qid)
+    data = make_queries(2000, 20, 5, noise=0.6, dtype=np.float32, random_state=seed)
+    popularity = np.random.default_rng(seed).normal(size=2000)[data.qid]
+    data.X[:] -= np.outer(popularity, data.coef)
+    return halves(data, 4.0 * popularity + data.utility, 20_000)
 
 
-def make_classes(generator: np.random.Generator, n_rows: int) -> Rows:
+def two_classes(seed: int, n_rows: int) -> list[Rows]:
     """Make rows of two classes of equal size: the higher half of a noisy linear score."""
-    X = generator.standard_normal((n_rows, 20), dtype=np.float32)
-    score = X[:, :5].sum(axis=1) + 2.0 * generator.standard_normal(n_rows)
-    return Rows(X, score > np.median(score))
+    data = make_queries(1, n_rows + 50_000, dtype=np.float32, random_state=seed)
+    return halves(data, data.utility > np.median(data.utility[:n_rows]), n_rows)
+
+
+def halves(data: Generated, y: Array, n_rows: int) -> list[Rows]:
+    """Return the first rows, to learn from, and the others, to judge by."""
+    parts = slice(n_rows), slice(n_rows, None)
+    return [Rows(data.X[part], y[part], data.qid[part]) for part in parts]
 
 
 def result_of(model: Any, train: Rows, test: Rows) -> list[Any]:

@@ -112,8 +112,7 @@ def evaluate(
     judges = [judge_of(path) for path in (model, against) if path is not None]
     rows, scores = judged(judges, data, columns, pairs)
     own = judges[0].estimator
-    graph = getattr(own, "graph", "full") if graph is None else graph
-    n_pairs, order = count_preferences(rows, graph, pairs or data)
+    n_pairs, order = count_preferences(rows, pairs or data, graph=graph, model=own)
     names = asked or usual_metrics(rows, own)
     with named(data):
         for flag, given in {"--per-query": per_query, "--against": against}.items():
@@ -252,10 +251,9 @@ def report(
     rankers = [Ranker(path) for path in paths]
     loaded = rows_of(rankers, data, columns, pairs)
     rows, own = loaded[0], rankers[0].estimator
-    graph = getattr(own, "graph", "full") if graph is None else graph
-    _, order = count_preferences(rows, graph, pairs or data)
+    _, order = count_preferences(rows, pairs or data, graph=graph, model=own)
     others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
-    names = _names(model, against)
+    names = Path(model).name, Path(against or "").name
     of_rows = "standard input" if data == "-" else Path(data).name
     with named(data):
         page = report_on(
@@ -266,9 +264,3 @@ def report(
     page.save(output)
     if output != "-":
         print_message(f"{output} is written: {len(page.html) / 1e3:,.0f} kB.", kind="report")
-
-
-def _names(model: str, against: str | None) -> tuple[str, str]:
-    """Return what the page calls the models: the names of their files, or their paths if equal."""
-    names = Path(model).name, Path(against or "").name
-    return (model, against) if against and names[0] == names[1] else names

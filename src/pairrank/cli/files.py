@@ -18,7 +18,6 @@ from pairrank.cli._rows import (
     Wanted,
     check_output,
     count_preferences,
-    facts_of,
     load_rows,
     names_in,
 )
@@ -54,13 +53,13 @@ def info(
         model = read_model(file)
         record, weights = describe_model(model), []
         if model.estimator in RANKERS:
-            title, head, weights = largest_weights(saved_of(model, file).estimator)
+            head, weights = largest_weights(saved_of(model, file).estimator)
     else:
         record = describe_rows(file, columns, graph)
     if not as_json:
         print_facts(file, record)
         if weights:
-            print_table(title, head, weights)
+            print_table("Features with the largest weights", head, weights)
         return
     if weights is not None:
         record["weights"] = [dict(zip(map(str.lower, head), row, strict=True)) for row in weights]
@@ -84,14 +83,18 @@ def describe_model(record: ModelRecord) -> dict[str, Any]:
 def describe_rows(source: str, columns: options.Columns, graph: Any) -> dict[str, Any]:
     """Return the numbers that describe a file of rows."""
     rows = load_rows(source, columns)
-    n_pairs, _ = count_preferences(rows, graph, source)
-    X = rows.X
+    n_pairs, _ = count_preferences(rows, source, graph=graph)
+    X, weight = rows.X, rows.weight
+    counted = slice(None) if weight is None else weight > 0
     stated = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
     return {
-        **facts_of(rows),
+        "rows": X.shape[0],
+        "features": X.shape[1],
+        "queries": 1 if rows.qid is None else np.unique(rows.qid[counted]).size,
+        "levels": np.unique(np.asarray(rows.y)[counted]).size,
         "n_pairs": n_pairs,
         "share of non-zeros": stated / max(1, X.shape[0] * X.shape[1]),
-        "weighted": rows.weight is not None,
+        "weighted": weight is not None,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 import warnings
@@ -15,7 +14,7 @@ from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember, weights_by_role
 from pairrank.cli._errors import UsageError, named, print_message
-from pairrank.cli._models import MODELS, learns_differences, make_ranker, wrong_usage
+from pairrank.cli._models import learns_differences, make_ranker, models_where, wrong_usage
 from pairrank.cli._options import graph_of, option
 from pairrank.cli._output import Progress, report
 from pairrank.cli._process import interrupted_code
@@ -23,18 +22,31 @@ from pairrank.cli._rows import (
     Wanted,
     check_output,
     count_preferences,
-    facts_of,
     is_streamed,
     load_rows,
     rows_in,
     stream_rows,
 )
+from pairrank.estimators import MODELS
 from pairrank.exceptions import PairrankError
 from pairrank.io import Rows
 from pairrank.metrics._names import check_metrics, metric_named
 
 _SHOWN = ("regularization", "n", "epsilon")
 """Parameters that the summary shows where a model has them."""
+
+_FACTS = {
+    "rows": "n_rows_",
+    "features": "n_features_in_",
+    "queries": "n_queries_",
+    "n_pairs": "n_pairs_",
+    "edges": "n_edges_",
+    "objective": "objective_",
+    "duality gap": "gap_",
+    "iterations": "n_iter_",
+    "status": "status_",
+}
+"""What else it shows, and the attribute that holds it."""
 
 
 def train(
@@ -78,7 +90,7 @@ def train(
     from pairrank.estimators.model_files import save_model
 
     ranker = make_ranker(model, params, search=search)
-    check_options(model, params, pairs, columns)
+    check_options(model, ranker, params, pairs, columns)
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     inputs = (data, pairs, valid, valid_pairs)
     check_output(output, *inputs, columns["query_sizes"], as_json=as_json)
@@ -91,13 +103,13 @@ def train(
     if held is not None:
         with named(str(valid)):
             check_metrics([metric], held.y)
-        count_preferences(held, getattr(ranker, "graph", "full"), valid_pairs or str(valid))
+        count_preferences(held, valid_pairs or str(valid), model=ranker)
     begun = time.perf_counter()
     with progress, named(pairs or data), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
-        ranker, whole = fit(model, ranker, rows, held, metric if search else None, progress)
+        ranker, whole = fit(ranker, rows, held, metric if search else None, progress)
     seconds = {"seconds reading": begun - start, "seconds fitting": time.perf_counter() - begun}
-    summary = summarise(model, ranker, rows)
+    summary = summarise(ranker)
     if held is not None:
         scores = ranker.predict(held.X)
         summary[f"valid {metric}"] = metric_named(metric).of(held.y, scores, held.layout, ranker)
@@ -145,15 +157,15 @@ def read(
 
 
 def check_options(
-    model: str, params: dict[str, Any], pairs: str | None, columns: options.Columns
+    model: str, ranker: Any, params: dict[str, Any], pairs: str | None, columns: options.Columns
 ) -> None:
     """Refuse comparisons and weights by role that the model does not learn from."""
-    if pairs is not None and not MODELS[model].pairs:
-        able = ", ".join(name for name, other in MODELS.items() if other.pairs)
+    if pairs is not None and not ranker._learns_pairs:
+        able = ", ".join(models_where(lambda kind: kind._learns_pairs))
         raise UsageError(f"Model {model} learns from labels, not from --pairs; use {able}.")
     if pairs is not None and "graph" in params:
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
-    asked, reason = weights_by_role(columns), MODELS[model].type._role_refusal
+    asked, reason = weights_by_role(columns), ranker._role_refusal
     if asked and reason:
         raise UsageError(f"Model {model} does not take {asked}: {reason}.")
 
@@ -179,21 +191,17 @@ def check_validation(
 
 def check_streamed(model: str, ranker: Any) -> None:
     """Refuse a model, or its options, that need all rows in memory."""
-    able = [
-        name
-        for name, each in MODELS.items()
-        if not each.is_optional and hasattr(each.type, "_prepare_blocks")
-    ]
-    if model not in able:
+    if not hasattr(ranker, "_prepare_blocks"):
+        able = ", ".join(models_where(lambda kind: hasattr(kind, "_prepare_blocks")))
         raise UsageError(
-            f"Model {model} needs all rows in memory: leave out --stream, or use {', '.join(able)}."
+            f"Model {model} needs all rows in memory: leave out --stream, or use {able}."
         )
     with wrong_usage(ranker.get_params()):
         ranker._check_blocks()
 
 
 def fit(
-    model: str, ranker: Any, rows: Rows, held: Rows | None, metric: str | None, progress: Progress
+    ranker: Any, rows: Rows, held: Rows | None, metric: str | None, progress: Progress
 ) -> tuple[Any, bool]:
     """Return the fitted ranker, and whether the fit was not interrupted.
 
@@ -214,7 +222,7 @@ def fit(
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path
 
-    strength, known = MODELS[model].strength, metric_named(metric)
+    strength, known = ranker._strength, metric_named(metric)
     sign = 1.0 if known.greater_is_better else -1.0
 
     def judge(candidate: Any, X: Any, y: Any) -> float:
@@ -230,7 +238,7 @@ def fit(
         rows.X,
         rows.y,
         param=strength,
-        values=MODELS[model].values(),
+        values=ranker._searched,
         **rows.layout,
         X_val=held.X,
         y_val=held.y,
@@ -241,33 +249,23 @@ def fit(
     return path.best_estimator, not path.interrupted
 
 
-def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
-    """Return the facts of rows and of a fit for its summary."""
-    if rows.y is None:  # the rows are blocks
-        facts = {"rows": ranker.n_rows_, "features": ranker.n_features_in_}
-        facts["queries"] = ranker.n_queries_
-    else:
-        facts = facts_of(rows)
-    summary = {"model": type(ranker).__name__, **facts, "n_pairs": int(ranker.n_pairs_)}
-    strength = MODELS[model].strength
-    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in _SHOWN}
-    summary |= {name: value for name, value in shown.items() if value is not None}
-    if summary.get("regularization") != "iteration":
-        summary[strength] = getattr(ranker, f"{strength}_", getattr(ranker, strength))
+def summarise(ranker: Any) -> dict[str, Any]:
+    """Return the facts of a fit for its summary."""
+    summary: dict[str, Any] = {"model": type(ranker).__name__}
+    for name in (*_SHOWN, ranker._strength):
+        value = getattr(ranker, f"{name}_", getattr(ranker, name, None))
+        if value is not None:
+            summary[name] = value
+    if summary.get("regularization") == "iteration":
+        del summary[ranker._strength]
     if hasattr(ranker, "kernel_"):
         summary["kernel"] = ranker.kernel_.function
-        summary["kernel features"] = int(ranker.kernel_.n_components_)
-    if hasattr(ranker, "n_edges_"):
-        summary["edges"] = int(ranker.n_edges_)
-        summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
-    summary["objective"] = float(ranker.objective_)
-    gap = ranker.history_[-1].gap if ranker.history_ else math.nan
-    if not math.isnan(gap):
-        summary["duality gap"] = gap
-    summary["iterations"] = int(ranker.n_iter_)
-    if getattr(ranker, "_stops_early", False):
-        summary["best iteration"] = int(ranker.best_iteration_)
-        score = float(ranker.validation_scores_[ranker.best_iteration_])
+        summary["kernel features"] = ranker.kernel_.n_components_
+    if hasattr(ranker, "slacks_"):
+        summary["rows outside limits"] = np.count_nonzero(ranker.slacks_)
+    if ranker._stops_early:
+        summary["best iteration"] = ranker.best_iteration_
         if ranker.validation_metric is None:
-            summary["validation error"] = 1.0 - score
-    return {**summary, "status": ranker.status_}
+            summary["validation error"] = 1 - ranker.validation_scores_[ranker.best_iteration_]
+    facts = {label: getattr(ranker, name, None) for label, name in _FACTS.items()}
+    return summary | {label: value for label, value in facts.items() if value is not None}

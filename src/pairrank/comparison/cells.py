@@ -47,14 +47,6 @@ class Rows(NamedTuple):
         return Rows(self.X[places], self.y[places], layout)
 
 
-class Fold(NamedTuple):
-    """A split of the rows, and its place among all: the repeat and the fold, from 0."""
-
-    repeat: int
-    fold: int
-    split: Split
-
-
 class Task(NamedTuple):
     """Rows and how models are judged on them; strengths are chosen by the first metric."""
 
@@ -84,23 +76,22 @@ class Cell(NamedTuple):
     queries: Columns
 
 
-def run_cell(task: Task, candidate: Candidate, fold: Fold) -> Cell:
+def run_cell(task: Task, candidate: Candidate, repeat: int, fold: int, split: Split) -> Cell:
     """Return the cell of a model on a fold; whatever the model raises becomes its reason."""
-    place: dict[str, Any] = {"model": candidate.name, "repeat": fold.repeat, "fold": fold.fold}
-    sizes = {"n_train": len(fold.split[0]), "n_test": len(fold.split[1])}
+    place: dict[str, Any] = {"model": candidate.name, "repeat": repeat, "fold": fold}
+    sizes = {"n_train": len(split[0]), "n_test": len(split[1])}
     unknown = dict.fromkeys((*SECONDS, *task.metrics), np.nan)
-    score = {**place, **sizes, "params": "", **unknown, "warnings": "", "reason": candidate.reason}
+    score = {**place, **sizes, "params": "", **unknown, "warnings": "", "reason": ""}
     queries: Columns = {"qid": np.empty(0, int), **{name: np.empty(0) for name in task.metrics}}
-    if not candidate.reason:
-        try:
-            with config_context(enable_metadata_routing=True):
-                found, queries = _judged(task, candidate, fold.split)
-            score |= found
-        except Exception as error:
-            said = " ".join(str(error).split())
-            if not isinstance(error, PairrankError):
-                said = f"{type(error).__name__}: {said}"
-            score["reason"] = textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
+    try:
+        with config_context(enable_metadata_routing=True):
+            found, queries = _judged(task, candidate, split)
+        score |= found
+    except Exception as error:
+        said = (
+            str(error) if isinstance(error, PairrankError) else f"{type(error).__name__}: {error}"
+        )
+        score["reason"] = textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
     n_queries = queries["qid"].size
     return Cell(score, {**{name: np.repeat(place[name], n_queries) for name in place}, **queries})
 
@@ -164,9 +155,9 @@ def _chosen(task: Task, candidate: Candidate, rows: Rows) -> dict[str, Any]:
 
     Folds without a value do not count. Of equal strengths the first one is taken.
     """
+    if not (candidate.grid and task.inner_cv):
+        return {}
     grid = list(ParameterGrid(dict(candidate.grid)))
-    if len(grid) == 1 or not task.inner_cv:
-        return dict(grid[0]) if len(grid) == 1 else {}
     name = task.metrics[0]
     metric = metric_named(name)
     sign = 1.0 if metric.greater_is_better else -1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Unpack
@@ -14,20 +13,20 @@ from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
 from pairrank._protocols import Array
-from pairrank.comparison.cells import Cell, Fold, Rows, Task, check_inner_folds, folds_of, run_cell
+from pairrank.comparison.cells import Cell, Rows, Task, check_inner_folds, folds_of, run_cell
 from pairrank.comparison.models import Candidate, candidate_of, models_named, tried_text
 from pairrank.comparison.results import ComparisonResults
 from pairrank.comparison.tables import Difference, columns_of, differences_of, summary_of, units_of
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import RowArguments, metric
 from pairrank.metrics.tables import check_resampling
-from pairrank.model_selection.splits import generator_of
+from pairrank.model_selection.splits import Split, generator_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 from pairrank.report.measures import chosen_metrics
 from pairrank.report.subject import judged_rows
 
-_LOGGER = logging.getLogger("pairrank")
+Fold = tuple[int, int, Split]
 
 
 @metric(roles=True)
@@ -100,7 +99,8 @@ def compare(
     Raises
     ------
     PairrankError
-        If input is wrong, no row should rank above another, or a metric cannot judge the labels.
+        If input is wrong, no row should rank above another, a metric cannot judge the labels, or
+        torch is not installed for ranknet.
 
     Notes
     -----
@@ -170,7 +170,7 @@ def compare(
     if not by_queries:
         judged = {name: values[scores["reason"] == ""] for name, values in scores.items()}
         unit = judged["repeat"] * settings["n_folds"] + judged["fold"]
-        ratio = float(np.mean([len(fold.split[1]) / len(fold.split[0]) for fold in folds]))
+        ratio = float(np.mean([len(test) / len(train) for _, _, (train, test) in folds]))
     units = {name: units_of(judged, name, unit) for name in judged_by}
     tests = differences_of(units, baseline, ratio, n_resamples, random_state)
     return ComparisonResults(
@@ -187,7 +187,7 @@ def compare(
 
 
 def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:
-    """Return the folds of every repeat, each of another seed."""
+    """Return the folds of every repeat, each of another seed: repeat, fold and split."""
     validation.check_number(n_repeats, "n_repeats", low=1, inclusive=True, integer=True)
     generator_of(seed + n_repeats - 1)
     if n_repeats > 1 and not isinstance(cv, Integral):
@@ -195,7 +195,7 @@ def _all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:
             "n_repeats draws folds anew, so cv must be a number of folds (got a splitter or splits)"
         )
     return [
-        Fold(repeat, fold, split)
+        (repeat, fold, split)
         for repeat in range(n_repeats)
         for fold, split in enumerate(folds_of(cv, rows, seed + repeat))
     ]
@@ -206,11 +206,10 @@ def _run(
 ) -> tuple[list[Cell], bool]:
     """Return the finished cells, and whether they were interrupted; Ctrl-C before any is raised."""
     cells: list[Cell] = []
-    work = [delayed(run_cell)(task, model, fold) for fold in folds for model in candidates]
+    work = [delayed(run_cell)(task, model, *fold) for fold in folds for model in candidates]
     try:
         for cell in Parallel(return_as="generator")(work):
             cells.append(cell)
-            _LOGGER.info("%d of %d finished: %s", len(cells), len(work), cell.score["model"])
     except KeyboardInterrupt:
         if all(cell.score["reason"] for cell in cells):
             raise

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from importlib import import_module
+from dataclasses import KW_ONLY, dataclass
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
 
+@dataclass(eq=False, repr=False)
 class BoostedRanker(BaseEstimator):
     """100 trees that learn grades, whole numbers from 0 to 30, within queries in any order.
 
@@ -28,40 +30,33 @@ class BoostedRanker(BaseEstimator):
     random_state : int
     """
 
-    model_: Any
-
-    def __init__(
-        self,
-        objective: str = "lambdarank",
-        *,
-        num_leaves: int = 31,
-        max_depth: int = 6,
-        random_state: int = 0,
-    ) -> None:
-        self.objective = objective
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.random_state = random_state
+    objective: str = "lambdarank"
+    _: KW_ONLY
+    num_leaves: int = 31
+    max_depth: int = 6
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the grades of rows within queries."""
         codes = np.zeros(len(y), dtype=np.int32) if qid is None else query_codes(qid)[1]
         order = np.argsort(codes, kind="stable")
-        fixed = {"learning_rate": 0.1, "n_estimators": 100, "random_state": self.random_state}
+        rows: dict[str, Any] = {"group": np.bincount(codes)}
+        fixed: dict[str, Any] = {
+            "learning_rate": 0.1,
+            "n_estimators": 100,
+            "random_state": self.random_state,
+        }
         if self.objective.startswith("rank:"):
             if sample_weight is not None:
                 raise PairrankError("it takes no sample_weight")
             xgboost = require("xgboost", "xgboost", "rank:ndcg and rank:pairwise")
-            ranker = xgboost.XGBRanker(
-                objective=self.objective, max_depth=self.max_depth, verbosity=0, **fixed
-            )
-            self.model_ = ranker.fit(X[order], y[order], qid=codes[order])
-            return self
-        lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
-        weight = None if sample_weight is None else sample_weight[order]
-        ranker = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
-        ranker.fit(X[order], y[order], group=np.bincount(codes), sample_weight=weight)
-        self.model_ = ranker.booster_
+            fixed |= {"objective": self.objective, "max_depth": self.max_depth, "verbosity": 0}
+            model = xgboost.XGBRanker(**fixed)
+        else:
+            lightgbm = require("lightgbm", "lightgbm", "models such as lambdarank")
+            model = lightgbm.LGBMRanker(num_leaves=self.num_leaves, verbose=-1, **fixed)
+            rows["sample_weight"] = None if sample_weight is None else sample_weight[order]
+        self.model_ = model.fit(X[order], y[order], **rows)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -128,12 +123,11 @@ DEFAULT = ("rankncg", "ranksvm", "rankrls", "ridge", "gradient_boosting")
 
 
 class Candidate(NamedTuple):
-    """An estimator to clone, and the values of its strengths; `reason` says why there is none."""
+    """An estimator to clone, and the values of its strengths."""
 
     name: str
     estimator: Any
     grid: Mapping[str, tuple[Any, ...]]
-    reason: str = ""
 
 
 def models_named(models: Any, baseline: str | None = None) -> dict[str, Any]:
@@ -174,12 +168,7 @@ def candidate_of(name: str, model: Any, graph: Any, seed: int) -> Candidate:
     if not isinstance(model, str):
         return Candidate(name, clone(model), {})
     known = KNOWN[model]
-    module, _, attribute = known.place.partition(":")
-    try:
-        kind = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        return Candidate(name, None, {}, reason=str(error))
-    estimator = kind(**known.params)
+    estimator = resolve_name(known.place)(**known.params)
     own = {"graph": graph, "random_state": seed}
     taken = estimator.get_params(deep=False)
     estimator.set_params(**{param: own[param] for param in own if param in taken})

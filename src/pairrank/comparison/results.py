@@ -86,7 +86,7 @@ class ComparisonResults:
         """
         order = self.order()
         values = self._values(self.metrics[0])
-        return None if not order or np.isnan(values[order[0]]) else self.models[order[0]]
+        return None if np.isnan(values[order[0]]) else self.models[order[0]]
 
     @property
     def reference(self) -> str | None:
@@ -251,17 +251,13 @@ class ComparisonResults:
             "cells": list(zip(*(cells[name].tolist() for name in names), strict=True)),
         }
 
-    def _counted(self, metric: str) -> list[tuple[Difference | None, list[int]]]:
-        """Return the tests, and in how many units the first model is larger, equal and smaller.
-
-        Tests of the reference come first, in which it is the first model.
-        """
-        values, main, found = self.units[metric], self.reference, []
-        for each in sorted(self._tests(metric), key=lambda each: main not in each[1:3]):
-            pair = (each.other, each.model) if each.other == main else (each.model, each.other)
-            one, two = (values[name] for name in pair)
+    def _counted(self, metric: str) -> list[tuple[Difference, list[int]]]:
+        """Return the tests, and in how many units the first model is larger, equal and smaller."""
+        found = []
+        for each in self._tests(metric):
+            one, two = self.units[metric][each.model], self.units[metric][each.other]
             counts = [int(np.sum(sign)) for sign in (one > two, one == two, one < two)]
-            found.append((self.between(metric, *pair), counts))
+            found.append((each, counts))
         return found
 
     def __repr__(self) -> str:

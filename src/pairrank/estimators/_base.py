@@ -44,6 +44,12 @@ class BaseRanker(BaseEstimator):
     """The attribute that holds what a fit has learnt."""
     _role_refusal: ClassVar[str] = ""
     """Why the loss knows no weights by role; "" if it does. Scores take them in any case."""
+    _learns_pairs: ClassVar[bool] = True
+    """Whether it also learns from explicit comparisons."""
+    _strength: ClassVar[str] = "C"
+    """The weight of the loss or of the penalty, which searches choose."""
+    _searched: ClassVar[tuple[float, ...]] = tuple(2.0**power for power in range(-15, 11))
+    """The values that they try; C = 2^-15 .. 2^10 is the search of Lee & Lin 2014, Section 4.4."""
     _solves_kernels: Any = False
     """Whether a precomputed kernel matrix is solved as it is; else it becomes features."""
 
@@ -185,7 +191,7 @@ class BaseRanker(BaseEstimator):
         Raises a PairrankError if scores are not linear in the features, as with a kernel.
         """
         check_is_fitted(self)
-        if self._maps_features or self._is_precomputed:
+        if not self._is_linear:
             raise PairrankError(
                 f"the scores of {type(self).__name__}(kernel={self.kernel!r}) are not linear in "
                 "the features: fit it with kernel=None"

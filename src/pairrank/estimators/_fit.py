@@ -257,7 +257,7 @@ class SolvedRanker(FittedRanker, ABC):
         out and returns what has `n_pairs` and `n_ties` (or None), and `_block_solver(passes,
         prepared)`, which returns the function that solves for a target, by number.
         """
-        if self._maps_features or self._is_precomputed:
+        if not self._is_linear:
             raise PairrankError(
                 f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "
                 "the kernel, as those of pairrank.Kernel, and leave kernel=None"

@@ -18,24 +18,20 @@ def feature_names(ranker: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def largest_weights(ranker: Any) -> tuple[str, list[str], list[tuple[Any, ...]]]:
-    """Return a title, the columns and the rows of a table of features and their weights.
+def largest_weights(ranker: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the columns and the rows of a table of the features with the largest weights.
 
     It has standard errors where they are known, importances where features have no weights, and no
     row if there are several targets, a kernel or a network.
     """
-    numbers, errors = {}, getattr(ranker, "standard_errors_", None)
-    is_linear = not (ranker._maps_features or ranker._is_precomputed)
+    numbers = {}
     if hasattr(ranker, "feature_importances_"):
         numbers["Importance"] = ranker.feature_importances_
-    elif is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
-        numbers = {"Weight": ranker.coef_} | ({} if errors is None else {"Standard error": errors})
-    if not numbers:
-        return "Weights", ["Feature"], []
-    kind, first = next(iter(numbers.items()))
-    noun = "Importances" if kind == "Importance" else "Weights"
-    title = noun if first.size <= MOST_WEIGHTS else f"Largest {MOST_WEIGHTS} {noun.lower()}"
-    names = feature_names(ranker)
+    elif ranker._is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1:
+        numbers["Weight"] = ranker.coef_
+        if hasattr(ranker, "standard_errors_"):
+            numbers["Standard error"] = ranker.standard_errors_
+    first, names = next(iter(numbers.values()), np.empty(0)), feature_names(ranker)
     largest = np.argsort(-np.abs(first), kind="stable")[:MOST_WEIGHTS].tolist()
     rows = [(names[at], *(float(each[at]) for each in numbers.values())) for at in largest]
-    return title, ["Feature", *numbers], rows
+    return ["Feature", *numbers], rows

@@ -129,7 +129,8 @@ class ConvexHullRanker(SolvedRanker):
            [  2.,  inf]]))
     """
 
-    _role_refusal = OF_CLASSES
+    _role_refusal, _learns_pairs = OF_CLASSES, False
+    _strength, _searched = "nu", tuple(10.0**power for power in range(-6, 5))
     nu: float = 0.1
     _: KW_ONLY
     graph: Graph = "chain"

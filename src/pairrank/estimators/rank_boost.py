@@ -122,6 +122,7 @@ class RankBoost(FittedRanker):
     """
 
     _learnt = "rankings_"
+    _strength, _searched = "n_estimators", (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
     n_estimators: int = 100
     _: KW_ONLY
     learning_rate: float = 0.5

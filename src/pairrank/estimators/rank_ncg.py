@@ -158,6 +158,7 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
     array([0.9])
     """
 
+    _strength, _searched = "alpha", tuple(10.0**power for power in range(-4, 6))
     alpha: float = 1.0
     _: KW_ONLY
     loss: Literal["logistic", "probit", "raykar"] = "logistic"

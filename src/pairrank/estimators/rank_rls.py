@@ -75,6 +75,7 @@ class RankRLS(DifferenceRanker):
     array([0.8])
     """
 
+    _strength, _searched = "alpha", tuple(2.0**power for power in range(-10, 11))
     alpha: float = 1.0
     _: KW_ONLY
     regularization: Literal["tikhonov", "iteration", "hybrid"] = "tikhonov"

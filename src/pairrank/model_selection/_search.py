@@ -76,8 +76,6 @@ class SearchedRanker(BaseRanker, ABC):
     kernel: AnyKernel = None
     random_state: Seed = None
 
-    _strength: ClassVar[str]
-
     @of_rows
     @takes_rows("")
     def fit(

@@ -13,11 +13,7 @@ from pairrank.estimators._pair_loss import PairProbabilities
 from pairrank.estimators.rank_ncg import PairErrors, RankNCG
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.model_selection._search import FoldSearch
-from pairrank.model_selection.path import PAPER_VALUES
 from pairrank.preferences import Pairs
-
-PRECISIONS = tuple(10.0**power for power in range(-4, 6))
-"""alpha = 1e-4 .. 1e5; the paper names no values."""
 
 
 @ranker
@@ -56,7 +52,7 @@ class RankSVMCV(FoldSearch):
     """
 
     _ranker_class, _strength = (RankSVM,), "C"
-    Cs: ArrayLike = PAPER_VALUES
+    Cs: ArrayLike = RankSVM._searched
     _: KW_ONLY
     loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
     solver: Literal["auto", "tron", "bundle"] = "auto"
@@ -107,7 +103,7 @@ class RankNCGCV(PairProbabilities, PairErrors, FoldSearch):
     """
 
     _ranker_class, _strength = (RankNCG,), "alpha"
-    alphas: ArrayLike = PRECISIONS
+    alphas: ArrayLike = RankNCG._searched
     _: KW_ONLY
     loss: Literal["logistic", "probit", "raykar"] = "logistic"
     eps: float = 1e-6

@@ -101,6 +101,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     """
 
     n_features_to_select: int | float | None = None
+    _strength = "alpha"
     alpha: float = 1.0
     _: KW_ONLY
     cv: Any = None

@@ -14,13 +14,11 @@ from sklearn.base import clone
 
 from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
+from pairrank.estimators._base import BaseRanker
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import AllRowArguments, rows_given, takes_rows
 from pairrank.model_selection.scorers import get_query_scorer, ranker_in, requested
 from pairrank.preferences import Pairs
-
-PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
-"""C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ def regularization_path(
     y: Any,
     *,
     param: str = "C",
-    values: ArrayLike = PAPER_VALUES,
+    values: ArrayLike = BaseRanker._searched,
     X_val: Any = None,
     y_val: Any = None,
     scoring: str | Callable[..., float] = "pairwise_accuracy",

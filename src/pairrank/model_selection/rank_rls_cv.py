@@ -28,9 +28,6 @@ from pairrank.model_selection.scorers import get_query_scorer, requested
 from pairrank.model_selection.splits import LEAVE_PAIR_OUT, LEAVE_QUERY_OUT, method_of
 from pairrank.preferences import Pairs
 
-PAPER_ALPHAS = tuple(2.0**power for power in range(-10, 11))
-"""lambda = 2^-10 .. 2^10, the grid of Airola et al. 2010, Section 4."""
-
 _SMALL = 1000
 
 
@@ -96,7 +93,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     """
 
     _ranker_class, _strength, _solves_kernels = (RankRLS,), "alpha", False
-    alphas: ArrayLike = PAPER_ALPHAS
+    alphas: ArrayLike = RankRLS._searched
 
     def _search(self, rows: Rows, grid: FloatArray) -> FloatArray:
         if self._maps_features:

@@ -10,7 +10,6 @@ import numpy as np
 from pairrank._docstrings import described_by, entries
 from pairrank._extras import require
 from pairrank._protocols import FloatArray
-from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,14 +46,6 @@ def edges_of(values: FloatArray, n_bins: int) -> FloatArray:
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, n_bins + 1)
-
-
-def check_lengths(**columns: Any) -> None:
-    """Raise a PairrankError if columns of a display, or None, differ in length."""
-    sizes = {name: len(column) for name, column in columns.items() if column is not None}
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{size} {name}" for name, size in sizes.items())
-        raise PairrankError(f"there must be as many entries of each (got {listed})")
 
 
 _METHODS = {

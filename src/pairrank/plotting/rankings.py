@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Features
-from pairrank._validation import check_number
+from pairrank._validation import check_length, check_number
 from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
 from pairrank.plotting._common import (
     Display,
-    check_lengths,
     constructor_docs,
     display_docs,
     edges_of,
@@ -161,7 +160,9 @@ class WeightsDisplay(Display):
     ) -> None:
         self.weights, self.names = np.asarray(weights, dtype=np.float64), list(names)
         self.standard_errors = None if standard_errors is None else np.asarray(standard_errors)
-        check_lengths(weights=self.weights, names=self.names, standard_errors=self.standard_errors)
+        check_length(self.names, "names", self.weights.size)
+        if self.standard_errors is not None:
+            check_length(self.standard_errors, "standard_errors", self.weights.size)
 
     @classmethod
     @constructor_docs
@@ -251,7 +252,8 @@ class RatingsDisplay(Display):
         self.scores, self.low, self.high = (
             np.asarray(values, dtype=np.float64) for values in (scores, low, high)
         )
-        check_lengths(items=self.items, scores=self.scores, low=self.low, high=self.high)
+        for name in ("scores", "low", "high"):
+            check_length(getattr(self, name), name, len(self.items))
 
     @classmethod
     @constructor_docs

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.preferences import Pairs, Preferences
 from pairrank.report import pictures
@@ -71,12 +73,13 @@ def content_of(
     if subject.gives_probabilities:
         calibration = calibrate(subject, scores[0], drawn, is_sample)
     weights = largest_weights(*subjects) if subject.is_linear else []
-    levels, margins = None, None
+    levels, margins, level_picture = None, None, None
+    of_levels = "Scores" if qid is None else "Scores less the mean of their query"
     if isinstance(y, Pairs):
         margins = pictures.histogram_of_margins(scores[0][drawn.i] - scores[0][drawn.j])
     else:
         levels = score_levels(y, scores[0], None if qid is None else queries.query_of)
-    both, n_points = pictures.scatter_of_queries(main, rival, names, seed)
+        level_picture = pictures.level_intervals(levels, of_levels)
     return {
         "names": names,
         "facts": _facts(subject, y, preferences, queries),
@@ -85,17 +88,16 @@ def content_of(
         "main": main,
         "has_other": rival is not None,
         "by_query": pictures.histogram_of_queries(main, rival, names),
-        "both": both,
-        "n_points": n_points,
         "changed": _changed(main, rival, queries),
         "worst": worst,
         "best": best,
         "levels": levels,
-        "level_picture": pictures.level_curves(levels) if levels else None,
+        "of_levels": of_levels,
+        "level_picture": level_picture,
         "margins": margins,
         "weights": weights,
         "weight_picture": pictures.weight_bars(weights) if weights else None,
-        "has_intervals": any(not np.isnan(weight.low) for weight in weights),
+        "has_intervals": hasattr(subject.ranker, "standard_errors_"),
         "has_other_weights": any(not np.isnan(weight.other) for weight in weights),
         "n_features": subject.X.shape[1],
         "is_linear": subject.is_linear,
@@ -108,13 +110,11 @@ def content_of(
 
 
 def _comparison(first: Measure, second: Measure | None, seed: int) -> Comparison | None:
-    """Return the comparison of two models over the queries; None without two of both."""
-    if second is None:
-        return None
-    counted = ~(np.isnan(first.by_query) | np.isnan(second.by_query))
-    if counted.sum() < 2:
-        return None
-    return compare_values(first.by_query, second.by_query, N_RESAMPLES, LEVEL, seed)
+    """Return the comparison of two models over the queries; None where none is possible."""
+    if second is not None:
+        with suppress(PairrankError):
+            return compare_values(first.by_query, second.by_query, N_RESAMPLES, LEVEL, seed)
+    return None
 
 
 def _facts(
@@ -137,7 +137,7 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
     changed = [
         (name, str(value)[:_LONGEST_VALUE])
         for name, value in given.items()
-        if name in ("C", "alpha", "nu") or repr(value) != repr(usual[name])
+        if name == subject.ranker._strength or repr(value) != repr(usual[name])
     ]
     ended = getattr(subject.ranker, "status_", None)
     return [("class", type(subject.ranker).__name__), *changed] + (
@@ -145,21 +145,17 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
     )
 
 
-def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[dict[str, Any]]:
-    """Return the queries whose values differ most between the models, both ways."""
+def _changed(main: Measure, rival: Measure | None, queries: Queries) -> list[tuple[Any, ...]]:
+    """Return the queries whose values differ most between the models, both ways.
+
+    Of each the name, the number of rows, both values and their difference.
+    """
     if rival is None or main.by_query.size < 2:
         return []
     gain = main.by_query - rival.by_query
     lowest, highest = worst_and_best(
         np.where(gain == 0, np.nan, gain), queries.sizes, greater_is_better=True
     )
-    return [
-        {
-            "name": str(queries.names[at]),
-            "n_rows": int(queries.sizes[at]),
-            "value": float(main.by_query[at]),
-            "other_value": float(rival.by_query[at]),
-            "difference": float(gain[at]),
-        }
-        for at in [*highest.tolist(), *lowest[::-1].tolist()]
-    ]
+    shown = np.concatenate((highest, lowest[::-1]))
+    columns = queries.names, queries.sizes, main.by_query, rival.by_query, gain
+    return list(zip(*(column[shown].tolist() for column in columns), strict=True))

@@ -118,65 +118,33 @@ MOST_LEVELS = 12
 N_BANDS = 8
 """The number of bands into which more levels than `MOST_LEVELS` are merged."""
 
-N_BINS = 32
 
-
-class Levels(NamedTuple):
-    """The scores of the rows of each label, lowest label first.
-
-    Of each level there is `label`, `n_rows`, what `spread_of` returns, and `shares`, the share of
-    its rows in each of the `N_BINS` bins between `edges`. `n_left_out` is the number of levels that
-    are not shown; `is_centred` says whether scores are less the mean of their query.
-    """
-
-    levels: list[dict[str, Any]]
-    edges: FloatArray
-    n_left_out: int
-    is_centred: bool
-
-
-def score_levels(y: Array, scores: FloatArray, query_of: Array | None) -> Levels:
-    """Return the distribution of the scores of each label; O(n_rows log n_rows).
+def score_levels(y: Array, scores: FloatArray, query_of: Array | None) -> list[dict[str, Any]]:
+    """Return the spread of the scores of each label, lowest first; O(n_rows log n_rows).
 
     With queries the scores are less the mean of their query, because only rows of one query are
-    compared. Numbers of many levels are merged into bands of about equal size. The outermost scores
-    are in the outermost bins.
+    compared. Many levels are merged into bands of about equal size.
     """
     if query_of is not None:
         sizes = np.bincount(query_of)
         scores = scores - (np.bincount(query_of, scores) / np.maximum(sizes, 1))[query_of]
-    low, high = np.quantile(scores, [0.005, 0.995])
-    edges = np.linspace(low, high, N_BINS + 1)
-    if low == high:
-        edges = np.linspace(low - 0.5, high + 0.5, N_BINS + 1)
-    codes, shown, n_left_out = _bands(y)
-    found = []
-    for code in shown.tolist():
-        own, label = scores[codes == code], _name_of(y[codes == code])
-        shares = np.histogram(np.clip(own, edges[0], edges[-1]), edges)[0] / own.size
-        found.append({"label": label, "n_rows": own.size, "shares": shares, **spread_of(own)})
-    return Levels(found, edges, n_left_out, query_of is not None)
-
-
-def _bands(y: Array) -> tuple[Array, Array, int]:
-    """Return the band of each row, the bands that are shown, and the number of levels left out."""
     labels, codes = np.unique(y, return_inverse=True)
-    if labels.size <= MOST_LEVELS:
-        return codes, np.arange(labels.size), 0
-    if labels.dtype.kind in "fiu":
-        ends = np.quantile(y, np.arange(1, N_BANDS) / N_BANDS, method="inverted_cdf")
-        bands = np.searchsorted(ends, y)
-        return bands, np.unique(bands), 0
-    largest = np.argsort(-np.bincount(codes), kind="stable")[:MOST_LEVELS]
-    return codes, np.sort(largest), labels.size - MOST_LEVELS
+    bands = codes
+    if labels.size > MOST_LEVELS:
+        ends = np.quantile(codes, np.arange(1, N_BANDS) / N_BANDS, method="inverted_cdf")
+        bands = np.searchsorted(ends, codes)
+    found = []
+    for band in np.unique(bands):
+        of_band = codes[bands == band]
+        names = dict.fromkeys(map(label_text, labels[[of_band.min(), of_band.max()]]))
+        spread = spread_of(scores[bands == band])
+        found.append({"label": " to ".join(names), "n_rows": of_band.size, **spread})
+    return found
 
 
-def _name_of(labels: Array) -> str:
-    """Return the name of a band from the labels of its rows."""
-    if labels.dtype.kind not in "fiu":
-        return str(labels[0])
-    low, high = labels.min(), labels.max()
-    return f"{low:g}" if low == high else f"{low:.4g} to {high:.4g}"
+def label_text(label: Any) -> str:
+    """Return a label, a number or text, as text."""
+    return f"{label:g}" if isinstance(label, float) else str(label)
 
 
 MOST_WEIGHTS = 25

@@ -18,7 +18,7 @@ from pairrank.plotting.svg import matplotlib_of
 from pairrank.preferences import Pairs
 from pairrank.report.content import content_of
 from pairrank.report.measures import chosen_metrics
-from pairrank.report.subject import Subject, judged_rows, subject_of
+from pairrank.report.subject import judged_rows, subject_of
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def report(
     Notes
     -----
     Costs the metrics and O(n_rows n_features). The size of the page is limited: it shows up to 10
-    queries with 10 rows each, 25 weights, 12 labels and 1,000 points, and says what is left out.
+    queries with 10 rows each, 25 weights and 12 labels, and says what is left out.
 
     Examples
     --------
@@ -132,18 +132,17 @@ def report(
         layout,
         graph=graph if graph is not None else getattr(subjects[0].ranker, "graph", "full"),
         metrics=chosen_metrics(metrics, judged, layout, probabilities=probabilities),
-        names=names or _names(subjects),
+        names=_distinct(names or [type(each.ranker).__name__ for each in subjects]),
         seed=random_state,
     )
     heading = f"Report on {page['names'][0]}" if title is None else title
     return Report(template.render(title=heading, page=page))
 
 
-def _names(subjects: Sequence[Subject]) -> list[str]:
-    names = [type(each.ranker).__name__ for each in subjects]
-    return (
-        names if len(names) == len(set(names)) else [f"{names[0]} (first)", f"{names[1]} (second)"]
-    )
+def _distinct(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of one or two models, told apart if they are equal."""
+    is_twice = len(set(names)) < len(names)
+    return [f"{names[0]} (first)", f"{names[1]} (second)"] if is_twice else names
 
 
 def page_template() -> Any:

@@ -1,8 +1,8 @@
-"""Pictures of a report: histograms, a scatter, calibration, scores by label, weights."""
+"""Pictures of a report: histograms, calibration, scores by label, weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from pairrank.plotting._common import edges_of
 from pairrank.plotting.rankings import QueryMetricDisplay, WeightsDisplay
 from pairrank.plotting.svg import COLOURS, Picture, picture, short
 from pairrank.report.calibration import PairCalibration
-from pairrank.report.measures import Levels, Measure, Weight
+from pairrank.report.measures import Measure, Weight
 
-MOST_POINTS = 1_000
 HISTOGRAM_BINS = 24
 _FIRST, _SECOND = COLOURS["first"], COLOURS["second"]
 
@@ -57,31 +56,6 @@ def histogram_of_margins(margins: FloatArray) -> Picture:
     return picture("margins-picture", title, 200, draw)
 
 
-def scatter_of_queries(
-    main: Measure, rival: Measure | None, names: Sequence[str], seed: int
-) -> tuple[Picture | None, int]:
-    """Draw one point per query, and the diagonal; return the number of points too."""
-    if rival is None:
-        return None, 0
-    counted = np.flatnonzero(~(np.isnan(main.by_query) | np.isnan(rival.by_query)))
-    if counted.size < 2:
-        return None, 0
-    if counted.size > MOST_POINTS:
-        generator = np.random.default_rng(seed)
-        counted = np.sort(generator.choice(counted, MOST_POINTS, replace=False))
-    upwards, across = (f"{main.name} of {name}" for name in names)
-    x, y = rival.by_query[counted], main.by_query[counted]
-    ends = edges_of(np.concatenate((x, y)), 1)
-
-    def draw(ax: Any) -> None:
-        ax.plot(ends, ends, color=COLOURS["muted"], linestyle="--", linewidth=1)
-        ax.plot(x, y, "o", markersize=6, color=_FIRST, alpha=0.45, markeredgewidth=0)
-        ax.set(xlabel=across, ylabel=upwards)
-
-    title = f"Each query's {across} across, {upwards} upwards, with the diagonal"
-    return picture("both-picture", title, 400, draw), counted.size
-
-
 def calibration_curve(found: PairCalibration) -> Picture:
     """Draw observed shares against predicted probabilities; areas of dots grow with their pairs."""
 
@@ -97,23 +71,20 @@ def calibration_curve(found: PairCalibration) -> Picture:
     return picture("calibration-picture", title, 320, draw)
 
 
-def level_curves(found: Levels) -> Picture:
-    """Draw the histogram of each level above the same axis, with a line at its median."""
-    most = max(float(level["shares"].max()) for level in found.levels)
-    edges, places = found.edges, np.arange(len(found.levels))
-    medians = np.clip([level["median"] for level in found.levels], edges[0], edges[-1])
+def level_intervals(levels: Sequence[Mapping[str, Any]], scores: str) -> Picture:
+    """Draw the median score of each level, and the interval that holds 80 % of its scores."""
+    places = range(len(levels))
+    names = [short(level["label"]) for level in levels]
+    low, median, high = ([level[end] for level in levels] for end in ("low", "median", "high"))
 
     def draw(ax: Any) -> None:
-        for place, level in zip(places, found.levels, strict=True):
-            heights = place + 0.88 * level["shares"] / most
-            ax.stairs(heights, edges, baseline=place, fill=True, color=_FIRST)
-        ax.vlines(medians, places, places + 0.88, color=_SECOND, linewidth=2)
-        ax.set_yticks(places + 0.3, [short(level["label"]) for level in found.levels])
-        ax.spines["left"].set_visible(False)
-        ax.set_xlabel("score less the mean of its query" if found.is_centred else "score")
+        ax.hlines(places, low, high, color=_FIRST, linewidth=6)
+        ax.plot(median, places, "o", color=_SECOND)
+        ax.set_yticks(places, names)
+        ax.set_xlabel(scores)
 
-    title = "Histogram of the scores of each label, with a line at its median"
-    return picture("levels-picture", title, 46 + 50 * len(found.levels), draw)
+    title = "Scores of each label from the 10 % to the 90 % quantile, with a dot at the median"
+    return picture("levels-picture", title, 60 + 24 * len(levels), draw)
 
 
 def weight_bars(weights: Sequence[Weight]) -> Picture:

@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 from pairrank._protocols import Array, FloatArray
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import counting_order, query_codes
+from pairrank.report.measures import label_text
 from pairrank.report.subject import Subject
 
 MOST_SHARES = 4
@@ -65,14 +66,6 @@ def queries_of(qid: Array | None, n_rows: int) -> Queries:
     return Queries(names, codes, *counting_order(codes, names.size))
 
 
-def label_texts(y: Any, preferences: Preferences, rows: Array) -> list[str]:
-    """Return the labels of some rows as text; of comparisons, the weights won and lost."""
-    if not isinstance(y, Pairs):
-        return [f"{label:g}" if y.dtype.kind in "fiu" else str(label) for label in y[rows]]
-    wins, losses = preferences.wins_and_losses()
-    return [f"{wins[row]:g} : {losses[row]:g}" for row in rows.tolist()]
-
-
 def shown_queries(
     subject: Subject,
     y: Any,
@@ -84,33 +77,31 @@ def shown_queries(
 ) -> list[dict[str, Any]]:
     """Return the queries at some places with their rows; O(n_rows) for each.
 
-    Positions count from 1; `other_position` is that by the second scores, of another model.
+    Positions, by the scores of each model, count from 1. The label of a row of comparisons are the
+    weights that it won and lost.
     """
-    if not places:
-        return []
-    worth = np.subtract(*preferences.wins_and_losses())
-    means = _means(subject, queries, places) if subject.is_linear else None
+    wins, losses = preferences.wins_and_losses()
+
+    def label(row: int) -> str:
+        return f"{wins[row]:g} : {losses[row]:g}" if isinstance(y, Pairs) else label_text(y[row])
+
     found = []
-    for number, place in enumerate(places):
+    for place in places:
         rows = queries.order[queries.start[place] : queries.start[place + 1]]
-        at = _shown(scores[0][rows], worth[rows])
-        position, *beside = (rankdata(-each[rows], method="ordinal") for each in scores)
-        shown = rows[at]
-        shares: list[list[tuple[str, float]]] = [[] for _ in at]
-        if means is not None:
-            shares = largest_shares(subject, shown, means[number])
+        at = _shown(scores[0][rows], (wins - losses)[rows])
+        positions = np.transpose([rankdata(-each[rows], method="ordinal") for each in scores])
+        shares: list[list[tuple[str, float]]] = [[]] * at.size
+        if subject.is_linear:
+            shares = largest_shares(subject, rows[at], _mean(subject, rows))
         listed = [
             {
-                "position": int(position[one]),
+                "positions": position,
                 "row": int(row),
                 "score": float(scores[0][row]),
-                "label": label,
+                "label": label(row),
                 "shares": share,
-                "other_position": int(beside[0][one]) if beside else None,
             }
-            for one, row, label, share in zip(
-                at, shown, label_texts(y, preferences, shown), shares, strict=True
-            )
+            for position, row, share in zip(positions[at].tolist(), rows[at], shares, strict=True)
         ]
         sizes = {"n_rows": rows.size, "value": float(values[place])}
         found.append({"name": str(queries.names[place]), **sizes, "rows": listed})
@@ -126,11 +117,8 @@ def _shown(scores: FloatArray, worth: FloatArray) -> NDArray[np.int64]:
     return np.concatenate((top, below[np.sort(highest)]))
 
 
-def _means(subject: Subject, queries: Queries, places: Sequence[int]) -> Any:
-    """Return the mean features of some queries, (n_places, n_features); X is not copied."""
-    rows = [queries.order[queries.start[at] : queries.start[at + 1]] for at in places]
-    sizes = np.array([each.size for each in rows])
-    starts = np.append(0, np.cumsum(sizes))
-    picked = (np.repeat(1.0 / sizes, sizes), np.concatenate(rows), starts)
-    means = sparse.csr_matrix(picked, shape=(len(rows), subject.X.shape[0])) @ subject.X
-    return means.toarray() if sparse.issparse(means) else np.asarray(means)
+def _mean(subject: Subject, rows: Array) -> FloatArray:
+    """Return the mean features of some rows, (n_features,); X is not copied."""
+    shares = (np.full(rows.size, 1.0 / rows.size), rows, [0, rows.size])
+    mean = sparse.csr_array(shares, shape=(1, subject.X.shape[0])) @ subject.X
+    return mean.toarray()[0] if sparse.issparse(mean) else mean[0]

@@ -33,8 +33,7 @@ class Subject(NamedTuple):
     @property
     def is_linear(self) -> bool:
         """Whether the scores are sums of one weight times feature per feature."""
-        is_kernel = self.ranker._maps_features or self.ranker._is_precomputed
-        return hasattr(self.ranker, "coef_") and not is_kernel
+        return hasattr(self.ranker, "coef_") and self.ranker._is_linear
 
     @property
     def gives_probabilities(self) -> bool:

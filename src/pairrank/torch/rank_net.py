@@ -21,6 +21,7 @@ from pairrank.estimators._docstrings import described
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._pair_loss import PairProbabilities
 from pairrank.estimators._rows import Judge, Rows, Watch, preferences_of
+from pairrank.estimators.rank_ncg import RankNCG
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
 from pairrank.preferences import Levels, Preferences
@@ -135,6 +136,8 @@ class RankNet(PairProbabilities, SolvedRanker):
     >>> RankNet(alpha=0.01).fit(X, y).score(X, y)
     1.0
     """
+
+    _strength, _searched = "alpha", RankNCG._searched
 
     def __init__(
         self,
