@@ -70,7 +70,7 @@ def check_comparisons(
     is_tie = np.zeros(size, dtype=bool) if tie is None else check_flags(tie, "tie", size)
     count = validation.check_weights(weight, size, "weight")
     count = np.ones(size) if count is None else count
-    features, names = _check_covariates(covariates, size)
+    features, names = checked_covariates(covariates, size)
     group = None if groups is None else name_codes(groups, "groups")[1]
     if group is not None:
         validation.check_length(group, "groups", size)
@@ -83,8 +83,13 @@ def check_comparisons(
     )
 
 
-def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:
-    """Return checked covariates, (size, p), and their names; x0, x1, ... where there are none."""
+def checked_covariates(
+    covariates: Any, size: int, known: NDArray[Any] | None = None
+) -> tuple[FloatArray, NDArray[Any]]:
+    """Return checked covariates, (size, p), and their names.
+
+    Columns without names have those of `known` if there are as many, else x0, x1, ...
+    """
     if covariates is None:
         return np.empty((size, 0)), np.empty(0, dtype="<U1")
     if isinstance(getattr(covariates, "name", None), str):
@@ -94,7 +99,10 @@ def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[A
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2:
             raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")
-        covariates = {f"x{at}": column for at, column in enumerate(array.T)}
+        names = [f"x{at}" for at in range(array.shape[1])]
+        if known is not None and known.size == len(names):
+            names = known.tolist()
+        covariates = dict(zip(names, array.T, strict=True))
     columns = {
         str(name): validation.check_numbers(covariates[name], f"covariate {str(name)!r}", size)
         for name in getattr(covariates, "columns", covariates)
