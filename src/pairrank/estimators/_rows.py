@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,9 +101,9 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    of_pairs, n_ties, weight = isinstance(preferences, Pairs), None, rows.kept_weight
-    if isinstance(rows.y, Pairs):
-        magnitude = rows.y.magnitude
+    n_pairs, n_ties, weight = preferences.n_pairs, None, rows.kept_weight
+    if isinstance(preferences, Pairs):
+        n_pairs, magnitude = preferences.n_comparisons, rows.y.magnitude
         n_ties = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
     if isinstance(preferences, Levels):
         n_queries, sizes = preferences.n_queries, np.diff(preferences.group_start)
@@ -110,7 +111,6 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
     else:
         kept = slice(None) if weight is None else weight > 0
         n_queries = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
-    n_pairs = preferences.n_comparisons if of_pairs else preferences.n_pairs
     n_rows = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
     keep(ranker, n_pairs_=n_pairs, n_rows_=n_rows, n_queries_=n_queries, n_ties_=n_ties)
 
@@ -240,6 +240,7 @@ def judge_of(ranker: Any, held: Rows) -> Judge:
     return judge
 
 
+@dataclass
 class Watch:
     """A callback that scores each iterate on validation rows and keeps the best.
 
@@ -248,19 +249,16 @@ class Watch:
     weights unchanged, or all zero, do not count: cutting planes often need several to move.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        scores: Callable[[FloatArray], FloatArray],
-        patience: int | None,
-    ) -> None:
-        self.judge, self.scores, self.patience = judge, scores, patience
-        self.curve: list[float] = []
-        self.best: FloatArray | None = None
-        self.best_iteration, self.highest = 0, -np.inf
-        self._last: FloatArray | None = None
-        self._waited = 0
-        self.ran_out = False
+    judge: Judge
+    scores: Callable[[FloatArray], FloatArray]
+    patience: int | None
+    curve: list[float] = field(default_factory=list)
+    best: FloatArray | None = None
+    best_iteration: int = 0
+    highest: float = -np.inf
+    ran_out: bool = False
+    _last: FloatArray | None = None
+    _waited: int = 0
 
     def __call__(self, step: Step) -> bool:
         """Score one more iterate; weights that are all zero are never the best."""
