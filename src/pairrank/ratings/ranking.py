@@ -30,14 +30,14 @@ def units_of(scale: Any, anchor: Any, items: NDArray[Any]) -> Units:
 
     "elo" is 400/log 10, about 1000.
     """
-    is_elo = isinstance(scale, str) and scale == "elo"
-    if isinstance(scale, str) and not is_elo:
-        raise PairrankError(f'scale must be a number or "elo" (got {scale!r})')
-    if not is_elo:
+    factor, mean = _ELO_SCALE, _ELO_ANCHOR
+    if not isinstance(scale, str):
         validation.check_number(scale, "scale")
-    factor = _ELO_SCALE if is_elo else float(scale)
+        factor, mean = float(scale), 0.0
+    elif scale != "elo":
+        raise PairrankError(f'scale must be a number or "elo" (got {scale!r})')
     if anchor is None:
-        return Units(factor, _ELO_ANCHOR if is_elo else 0.0, None)
+        return Units(factor, mean, None)
     if not isinstance(anchor, Mapping):
         validation.check_number(anchor, "anchor", low=-np.inf)
         return Units(factor, float(anchor), None)
