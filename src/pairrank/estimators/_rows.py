@@ -101,9 +101,9 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
 
     Rows of weight 0 are not counted. Costs O(n_rows).
     """
-    n_pairs, n_ties, weight = preferences.n_pairs, None, rows.kept_weight
-    if isinstance(preferences, Pairs):
-        n_pairs, magnitude = preferences.n_comparisons, rows.y.magnitude
+    of_pairs, n_ties, weight = isinstance(preferences, Pairs), None, rows.kept_weight
+    if isinstance(rows.y, Pairs):
+        magnitude = rows.y.magnitude
         n_ties = 0 if magnitude is None else int(np.count_nonzero(magnitude == 0))
     if isinstance(preferences, Levels):
         n_queries, sizes = preferences.n_queries, np.diff(preferences.group_start)
@@ -111,6 +111,7 @@ def keep_counts(ranker: Any, rows: Rows, preferences: Any) -> None:
     else:
         kept = slice(None) if weight is None else weight > 0
         n_queries = 1 if rows.qid is None else query_codes(rows.qid[kept])[0].size
+    n_pairs = preferences.n_comparisons if of_pairs else preferences.n_pairs
     n_rows = rows.X.shape[0] if weight is None else int(np.count_nonzero(weight))
     keep(ranker, n_pairs_=n_pairs, n_rows_=n_rows, n_queries_=n_queries, n_ties_=n_ties)
 
