@@ -22,20 +22,6 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
 
-def fit_row_blocks(
-    ranker: Any,
-    blocks: RowBlocks,
-    callback: Callback | None,
-    X_val: Any,
-    y_val: Any,
-    held_layout: Mapping[str, Any],
-) -> Any:
-    """Fit a ranker on RowBlocks, with validation rows for `held_passes`."""
-    passes, scale = blocks._passes(), getattr(blocks._scaler, "scale_", 1.0)
-    held = held_passes(X_val, y_val, held_layout, passes)
-    return fit_on_passes(ranker, passes, held=held, callback=callback, scale=scale)
-
-
 def fit_on_passes(
     ranker: Any,
     passes: Passes,

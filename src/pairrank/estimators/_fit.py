@@ -96,10 +96,12 @@ class FittedRanker(BaseRanker, ABC):
         """
         layout, held_layout = rows_given(rows_by_name, "", "_val")
         if isinstance(X, RowBlocks) and hasattr(self, "_prepare_blocks"):
-            from pairrank.estimators._blocks import fit_row_blocks
+            from pairrank.estimators._blocks import fit_on_passes, held_passes
 
             refuse_given(y=y, **layout)
-            return fit_row_blocks(self, X, callback, X_val, y_val, held_layout)
+            passes, scale = X._passes(), getattr(X._scaler, "scale_", 1.0)
+            given = held_passes(X_val, y_val, held_layout, passes)
+            return fit_on_passes(self, passes, held=given, callback=callback, scale=scale)
         self._check_parameters()
         rows = self._check_rows(X, y, layout)
         targets = columns_of(rows.y)

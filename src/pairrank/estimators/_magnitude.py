@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import linalg
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +20,7 @@ from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import DifferenceRanker
 from pairrank.exceptions import PairrankError
+from pairrank.kernels import require_square
 from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
 from pairrank.objective.normal_equations import block_rows, dense
@@ -26,6 +28,8 @@ from pairrank.preferences import Differences, Pairs
 
 _SHARE = 0.1
 """The default C per row and unit of the labels: the C of RankSVM."""
+_LARGEST = 0.5 * float(np.finfo(np.float64).max)
+"""The largest C: 2 C must not overflow."""
 
 
 @ranker
@@ -113,9 +117,7 @@ class MagnitudeRanker(DifferenceRanker, ABC):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.C is not None:
-            validation.check_number(self.C, "C")
-        if self.C is not None and not np.isfinite(2.0 * float(self.C)):
-            raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
+            validation.check_number(self.C, "C", most=_LARGEST)
         validation.check_power(self.n)
         choices = ("auto", *self._solvers[int(self.n)])
         validation.check_choice(self.solver, f"solver (for n = {self.n})", choices)
@@ -145,12 +147,8 @@ class MagnitudeRanker(DifferenceRanker, ABC):
         if isinstance(differences, Pairs):
             differences.pair_scale = self.C_ / differences.pair_weight
             return differences
-        C = self.C_
-        total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
-        if rows.sample_weight is None and differences.query_of is None:
-            by_row = np.full(rows.X.shape[0], 2.0 * C / rows.X.shape[0])
-        else:
-            by_row = 2.0 * C * differences.share()
+        total = np.where(differences.query_weight > 0, 2.0 * self.C_, 0.0)
+        by_row = 2.0 * self.C_ * differences.share()
         return replace(differences, weight=by_row, query_weight=total)
 
 
@@ -178,14 +176,9 @@ def _size_and_spread(
 
 
 def _root_mean_square(values: FloatArray, weight: FloatArray | None = None) -> float:
-    """Return the root of the weighted mean of squares, which may neither overflow nor underflow."""
-    values = values if weight is None else values[weight > 0]
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    squares = np.square(values / largest)
-    kept = None if weight is None else weight[weight > 0]
-    return largest * float(np.sqrt(np.average(squares, weights=kept)))
+    """Return the root of the weighted mean of squares; a norm neither overflows nor underflows."""
+    weight = np.ones(values.size) if weight is None else weight
+    return float(linalg.norm(np.sqrt(weight) * values) / np.sqrt(weight.sum()))
 
 
 def _radius_of_rows(features: Any) -> float:
@@ -200,10 +193,7 @@ def _radius_of_rows(features: Any) -> float:
 
 def _radius_of_kernel(K: Any) -> float:
     """Return the same for the features of a kernel matrix, (n_rows, n_rows)."""
-    if K.shape[0] != K.shape[1]:
-        raise PairrankError(
-            f"the bound needs the square kernel matrix of the training rows, got shape {K.shape}"
-        )
+    require_square(K)
     squares = np.asarray(K.diagonal(), dtype=np.float64)
     means = np.asarray(K.mean(axis=0), dtype=np.float64).ravel()
     from_mean = squares - 2.0 * means + means.mean()

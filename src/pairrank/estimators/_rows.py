@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -240,6 +241,7 @@ def judge_of(ranker: Any, held: Rows) -> Judge:
     return judge
 
 
+@dataclass
 class Watch:
     """A callback that scores each iterate on validation rows and keeps the best.
 
@@ -248,19 +250,16 @@ class Watch:
     weights unchanged, or all zero, do not count: cutting planes often need several to move.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        scores: Callable[[FloatArray], FloatArray],
-        patience: int | None,
-    ) -> None:
-        self.judge, self.scores, self.patience = judge, scores, patience
-        self.curve: list[float] = []
-        self.best: FloatArray | None = None
-        self.best_iteration, self.highest = 0, -np.inf
-        self._last: FloatArray | None = None
-        self._waited = 0
-        self.ran_out = False
+    judge: Judge
+    scores: Callable[[FloatArray], FloatArray]
+    patience: int | None
+    curve: list[float] = field(default_factory=list)
+    best: FloatArray | None = None
+    best_iteration: int = 0
+    highest: float = -np.inf
+    ran_out: bool = False
+    _last: FloatArray | None = None
+    _waited: int = 0
 
     def __call__(self, step: Step) -> bool:
         """Score one more iterate; weights that are all zero are never the best."""

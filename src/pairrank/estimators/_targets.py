@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from pairrank import _validation as validation
+from pairrank import threads
 from pairrank._arrays import as_array
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
@@ -24,13 +25,13 @@ from pairrank.exceptions import PairrankError
 from pairrank.kernels import require_square
 from pairrank.losses import Square, Tube
 from pairrank.objective import Problem
+from pairrank.objective.normal_equations import block_rows
 from pairrank.preferences import Differences, Pairs
 from pairrank.preferences.roles import OF_DIFFERENCES
 
 _ASYMMETRY = 1e-8
 _LARGEST = 1e150
 """The squared difference of two such labels is 4e300: ten million of them can be summed."""
-_BLOCK_ENTRIES = 1 << 21
 
 
 class TargetsMixin(BaseRanker):
@@ -174,10 +175,9 @@ def _check_size(values: FloatArray, name: str) -> None:
 def _require_kernel_matrix(K: Any) -> None:
     """Raise a PairrankError where a kernel matrix is not square or not symmetric; O(size)."""
     require_square(K)
-    step = K.shape[0] if sparse.issparse(K) else max(1, _BLOCK_ENTRIES // max(1, K.shape[0]))
+    size = K.shape[0]
     gap = largest = 0.0
-    for start in range(0, K.shape[0], max(1, step)):
-        rows = slice(start, start + step)
+    for rows in threads.blocks(size, size if sparse.issparse(K) else block_rows(size)):
         gap = max(gap, float(abs(K[rows] - K[:, rows].T).max()))
         largest = max(largest, float(abs(K[rows]).max()))
     allowed = _ASYMMETRY if K.dtype == np.float64 else 1e-4

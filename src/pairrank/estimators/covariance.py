@@ -16,12 +16,13 @@ from pairrank.design import Design
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
-from pairrank.objective.normal_equations import dense
+from pairrank.objective.normal_equations import block_rows, dense
 from pairrank.pair_sums import bind
+from pairrank.pair_sums.direct import ExplicitCurvature
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
 
-MOST_FEATURES = 10_000
+_MOST = 10_000
 """A covariance of this many features takes 800 MB."""
 
 _BLOCK_ENTRIES = 1 << 23
@@ -42,18 +43,15 @@ _DETERMINED = 1e-6
 def check_covariance(kind: str, rows: Rows) -> None:
     """Raise a PairrankError if this covariance is impossible."""
     n_features, y, qid = rows.X.shape[1], rows.y, rows.qid
-    if n_features > MOST_FEATURES:
-        raise PairrankError(
-            f"covariance={kind!r} of {n_features} features is a matrix of {n_features} x "
-            f"{n_features}: leave covariance=None, or keep at most {MOST_FEATURES} features"
-        )
+    check_size(kind, n_features, "features")
     if kind == "queries" and (qid is None or query_codes(qid)[0].size < 2):
         raise PairrankError(
             'covariance="queries" needs at least two queries: pass qid, or use "rows"'
         )
-    if kind == "rows" and isinstance(y, Pairs) and _compared_rows(y) <= n_features:
+    n_compared = np.union1d(y.i, y.j).size if isinstance(y, Pairs) else np.inf
+    if kind == "rows" and n_compared <= n_features:
         raise PairrankError(
-            f'covariance="rows" treats rows as drawn at random, but {_compared_rows(y)} compared '
+            f'covariance="rows" treats rows as drawn at random, but {n_compared} compared '
             f"rows of {n_features} features can have a score each, as players do: use "
             '"clusters" (by the groups of Pairs, or by comparisons) or "laplace"'
         )
@@ -71,10 +69,13 @@ def check_covariance(kind: str, rows: Rows) -> None:
         )
 
 
-def _compared_rows(pairs: Pairs) -> int:
-    compared = np.zeros(pairs.n_rows, dtype=bool)
-    compared[pairs.i] = compared[pairs.j] = True
-    return int(np.count_nonzero(compared))
+def check_size(kind: str, size: int, noun: str) -> None:
+    """Raise a PairrankError if a covariance of so many features, or items, is too large."""
+    if size > _MOST:
+        raise PairrankError(
+            f"covariance={kind!r} of {size} {noun} is a matrix of {size} x {size}: leave "
+            f"covariance=None, or keep at most {_MOST} {noun}"
+        )
 
 
 def coefficient_covariance(
@@ -137,7 +138,7 @@ def coefficient_covariance(
             assert rows.qid is not None
             spread = _spread_of_queries(gradients, query_codes(rows.qid)[1], weight)
         else:
-            spread = _spread_of_rows(gradients, weight)
+            spread = scatter_of_totals([gradients.T], weight, corrected=False)
         if kind == "rows" and isinstance(preferences, Pairs):
             own = _own_parts(columns, preferences, _slopes(preferences, loss, scores), weight)
             rest = linalg.eigvalsh(spread - own, check_finite=False)
@@ -149,7 +150,7 @@ def coefficient_covariance(
 def _columns(X: Any) -> Iterator[tuple[slice, FloatArray]]:
     """Yield some centred columns of X at a time, (n_columns, n_rows) in C order, and which."""
     n_rows, n_features = X.shape
-    for features in threads.blocks(n_features, max(1, _BLOCK_ENTRIES // max(1, n_rows))):
+    for features in threads.blocks(n_features, max(1, _BLOCK_ENTRIES // n_rows)):
         rows = np.ascontiguousarray(dense(X[:, features]).T)
         rows -= rows.mean(axis=1, keepdims=True)
         yield features, rows
@@ -179,8 +180,8 @@ def _spread_of_clusters(
         (np.concatenate((slopes, -slopes)), ends), shape=(n_clusters, pairs.n_rows)
     )
     centred = X if sparse.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
-    step = max(1, _BLOCK_ENTRIES // X.shape[1])
-    blocks = (joined[at : at + step] @ centred for at in range(0, n_clusters, step))
+    parts = threads.blocks(n_clusters, block_rows(X.shape[1]))
+    blocks = (joined[part] @ centred for part in parts)
     return scatter_of_totals(blocks, None if pairs.groups is not None else repetitions)
 
 
@@ -190,21 +191,13 @@ def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray) -> FloatArray:
     return slope if pairs.weight is None else slope * pairs.weight
 
 
-def _spread_of_rows(gradients: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the scatter of the rows' gradients, (d, n_rows), about their mean, with weights."""
-    totals = gradients.sum(axis=1)
-    scaled = np.divide(gradients, np.sqrt(weight), out=gradients, where=weight > 0)
-    return scaled @ scaled.T - np.outer(totals, totals) / weight.sum()
-
-
 def _spread_of_queries(
     gradients: FloatArray, codes: NDArray[np.int32], weight: FloatArray
 ) -> FloatArray:
     """Return the scatter of the queries' gradients, each half the sum of its rows' gradients."""
-    kept, code = np.unique(codes[weight > 0], return_inverse=True)
-    rows = np.arange(code.size)
-    of_query = sparse.csr_array((np.full(code.size, 0.5), (code, rows)), (kept.size, code.size))
-    return scatter_of_totals([of_query @ gradients.T[weight > 0]])
+    halves = np.full(codes.size, 0.5)
+    of_query = sparse.csr_array((halves, (codes, np.arange(codes.size)))) @ gradients.T
+    return scatter_of_totals([of_query[np.bincount(codes, weight) > 0]])
 
 
 def _own_parts(columns: Any, pairs: Pairs, slopes: FloatArray, weight: FloatArray) -> FloatArray:
@@ -215,11 +208,8 @@ def _own_parts(columns: Any, pairs: Pairs, slopes: FloatArray, weight: FloatArra
     dyads, place = np.unique(key, return_inverse=True)
     low, high = np.divmod(dyads, pairs.n_rows)
     square = np.bincount(place, slope) ** 2 / (weight[low] * weight[high])
-    shape = (pairs.n_rows, pairs.n_rows)
-    joined = sparse.coo_array((square, (low, high)), shape=shape).tocsr()
-    joined = joined + joined.T
-    degree = np.bincount(low, square, shape[0]) + np.bincount(high, square, shape[0])
-    return _quadratic(columns, lambda block: degree * block - (joined @ block.T).T)
+    laplacian = ExplicitCurvature(Pairs(low, high, n_rows=pairs.n_rows), square)
+    return _quadratic(columns, laplacian.matmat)
 
 
 def flat_directions(hessian: FloatArray, scale: FloatArray, tol: float) -> FloatArray:
@@ -253,16 +243,14 @@ def inverse_hessian(hessian: FloatArray, flat: FloatArray) -> FloatArray:
     """
     stiffness = float(hessian.diagonal().mean()) or 1.0
     matrix = without_flat(hessian, flat) + stiffness * (flat.T @ flat)
-    failed = int(not np.isfinite(matrix).all())
-    if not failed:
-        result, failed = lapack.dpotrf(matrix, lower=1, clean=1)
-    if not failed:
-        result, failed = lapack.dpotri(result, lower=1, overwrite_c=1)
-    if failed:
+    try:
+        factor = linalg.cholesky(matrix, lower=True)
+    except (linalg.LinAlgError, ValueError):
         raise PairrankError(
             "the Hessian at the weights is not positive definite in float64, so they have no "
             "covariance: raise alpha, or scale the features"
-        )
+        ) from None
+    result = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
     result += np.tril(result, -1).T
     return without_flat(result, flat)
 
@@ -281,7 +269,9 @@ def sandwich(inverse: FloatArray, scatter: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (product + product.T), dtype=np.float64)
 
 
-def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -> FloatArray:
+def scatter_of_totals(
+    blocks: Iterable[Any], weight: FloatArray | None = None, *, corrected: bool = True
+) -> FloatArray:
     r"""Return the scatter of the clusters' gradients, the middle of a cluster-robust sandwich.
 
     .. math:: \frac{G}{G - 1} \Big( \sum_c g_c g_c^T / n_c - t t^T / G \Big), \qquad
@@ -289,7 +279,7 @@ def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -
 
     `blocks` are successive rows of the array or sparse matrix of the clusters' gradients g,
     (n_clusters, d), so that it need not be in memory as a whole. Cluster c stands for `weight` n_c
-    equal clusters.
+    equal clusters. The factor is left out unless `corrected`.
     """
     spread: Any = 0.0
     total: Any = 0.0
@@ -305,7 +295,7 @@ def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -
         n_clusters += size
     count = float(n_clusters if weight is None else weight.sum())
     spread -= np.outer(total, total) / max(count, 1.0)
-    return np.asarray(spread, dtype=np.float64) * (count / (count - 1.0) if count > 1.0 else 1.0)
+    return np.asarray(spread * (count / (count - 1.0) if corrected and count > 1.0 else 1.0))
 
 
 def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
@@ -320,17 +310,11 @@ def contrast_errors(contrasts: Any, covariance: FloatArray, flat: FloatArray) ->
     It is infinite for a combination that is not orthogonal to the `flat` directions, because these
     are not determined.
     """
-    variances = _row_products(contrasts, contrasts @ covariance)
+    variances = (contrasts * (contrasts @ covariance)).sum(axis=1)
     errors = np.sqrt(np.maximum(variances, 0.0))
-    within = np.asarray(contrasts @ flat.T)
-    lengths = np.sqrt(_row_products(contrasts, contrasts))
-    errors[np.sqrt((within**2).sum(axis=1)) > _DETERMINED * lengths] = np.inf
+    outside = np.square(contrasts @ flat.T).sum(axis=1)
+    errors[outside > _DETERMINED**2 * (contrasts * contrasts).sum(axis=1)] = np.inf
     return errors
-
-
-def _row_products(rows: Any, others: Any) -> FloatArray:
-    products = rows.multiply(others) if sparse.issparse(rows) else rows * others
-    return np.asarray(products.sum(axis=1), dtype=np.float64).ravel()
 
 
 def _squared(rows: Any) -> FloatArray:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from pairrank.estimators import RANKERS, ranker_named
 from pairrank.estimators.sgd import SGD
@@ -238,15 +237,10 @@ def _check_finite(key: str, array: np.ndarray[Any, Any]) -> None:
 
 
 def _restore_kernel(estimator: Any, params: Any, arrays: dict[str, Any]) -> None:
-    """Set the fitted kernel after a check of its parameters and indices."""
-    if isinstance(params["gamma"], str) or params["n_features"] != estimator.n_features_in_:
-        raise PairrankError("its kernel is of another number of features, or of a wrong type")
+    """Set the fitted kernel, which checks its parameters and arrays."""
     estimator.kernel_ = Kernel.from_arrays(params, arrays)
-    landmarks: Any = estimator.kernel_.landmarks_
-    if sparse.issparse(landmarks):
-        landmarks.check_format(full_check=True)
-    elif estimator.kernel_.is_precomputed:
-        _check_range("landmarks", landmarks, params["n_features"])
+    if estimator.kernel_.n_features_in_ != estimator.n_features_in_:
+        raise PairrankError("its kernel is of another number of features")
 
 
 def _restore_rankings(estimator: Any, arrays: dict[str, Any]) -> None:
@@ -254,14 +248,11 @@ def _restore_rankings(estimator: Any, arrays: dict[str, Any]) -> None:
     from pairrank.rank_boost.rankings import Rankings
 
     estimator.rankings_ = Rankings(**arrays)
-    _check_range("features of its rankings", arrays["features"], estimator.n_features_in_)
+    features = arrays["features"]
+    if ((features < 0) | (features >= estimator.n_features_in_)).any():
+        raise PairrankError("the features of its weak rankings are out of range")
     if (estimator.rankings_.thresholds == np.inf).any():
         raise PairrankError("a threshold of its weak rankings is infinite")
-
-
-def _check_range(what: str, indices: np.ndarray[Any, Any], size: int) -> None:
-    if indices.size and not 0 <= indices.min() <= indices.max() < size:
-        raise PairrankError(f"the {what} are out of range")
 
 
 def _stored(values: Any) -> np.ndarray[Any, Any]:

@@ -21,7 +21,7 @@ from pairrank.estimators._rows import Judge, Rows, Watch, keep, preferences_of
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.preferences import Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
-from pairrank.rank_boost.rankings import Columns, Rankings, WeakRanking
+from pairrank.rank_boost.rankings import Rankings, WeakRanking, columns_of
 
 _EQUAL_SCORES = (
     "no weak ranking orders the weighted pairs better than chance, so every row has the same "
@@ -185,13 +185,13 @@ class RankBoost(FittedRanker):
 
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return the callback that adds the last weak ranking to the scores and judges them."""
-        columns = Columns(features[held.places] if held.X is None else held.X)
+        X = columns_of(features[held.places] if held.X is None else held.X)
         scores = np.zeros(held.n_rows)
 
         def after_round(alphas: FloatArray) -> FloatArray:
             if alphas.size:
                 ranking = self._found[alphas.size - 1]
-                scores[:] += ranking.alpha * ranking.values(columns[ranking.feature])
+                scores[:] += ranking.alpha * ranking.values(X)
             return scores
 
         watch = Watch(judges[0], after_round, self.patience if self.early_stopping else None)
@@ -207,7 +207,6 @@ class RankBoost(FittedRanker):
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
             found: list[WeakRanking] = []
-            alphas: list[float] = []
             self._found, history, status = found, [], Status.ROUNDS
             started = time.perf_counter()
             try:
@@ -217,11 +216,11 @@ class RankBoost(FittedRanker):
                         status = made
                         break
                     found.append(made.ranking)
-                    alphas.append(made.ranking.alpha)
                     seconds = time.perf_counter() - started
                     step = Step(n, booster.loss, abs(made.edge), None, seconds, n + 1, 0)
                     history.append(step)
-                    if callback is not None and callback(step._replace(coef=np.array(alphas))):
+                    alphas = np.array([each.alpha for each in found])
+                    if callback is not None and callback(step._replace(coef=alphas)):
                         status = Status.STOPPED
                         break
             except KeyboardInterrupt:

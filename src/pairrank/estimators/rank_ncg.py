@@ -62,6 +62,8 @@ class PairErrors:
         if first.shape != second.shape:
             raise PairrankError(shapes_differ(first, second))
         difference = first.astype(np.float64) - second.astype(np.float64)
+        if sparse.issparse(difference):
+            difference = sparse.csr_array(difference)  # its products are entry by entry
         return contrast_errors(difference, self.coef_cov_, self.flat_directions_)
 
 

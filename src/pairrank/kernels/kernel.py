@@ -314,7 +314,11 @@ class Kernel(BaseEstimator):
             and self.landmarks_.shape[0] == self.projection_.shape[0]
             and self.eigenvalues_.shape == self.projection_.shape[1:]
             and (wide is None) == self.is_precomputed
-            and (self.landmarks_.shape[1] == wide if wide else self.landmarks_.max() < n_features)
+            and (
+                self.landmarks_.shape[1] == wide
+                if wide
+                else 0 <= self.landmarks_.min() <= self.landmarks_.max() < n_features
+            )
         )
         if not fits:
             raise PairrankError(

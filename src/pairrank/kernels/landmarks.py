@@ -63,11 +63,16 @@ def landmarks_to_arrays(landmarks: Any) -> dict[str, NDArray[Any]]:
 
 
 def landmarks_from_arrays(arrays: Mapping[str, NDArray[Any]], n_features: int) -> Any:
-    """Return the landmarks stored by `landmarks_to_arrays`; KeyError where one is missing."""
+    """Return the landmarks stored by `landmarks_to_arrays`.
+
+    KeyError where one is missing, ValueError where they are no CSR matrix.
+    """
     if "landmarks" in arrays:
         return arrays["landmarks"]
     data, indices, indptr = (arrays[f"landmarks_{part}"] for part in _CSR_PARTS)
-    return sparse.csr_array((data, indices, indptr), shape=(indptr.size - 1, n_features))
+    landmarks = sparse.csr_array((data, indices, indptr), shape=(indptr.size - 1, n_features))
+    landmarks.check_format(full_check=True)
+    return landmarks
 
 
 class Spectrum(NamedTuple):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.rank_boost.rankings import columns_of
+from pairrank.rank_boost.rankings import columns_of, entries_of
 
 MOST_EXACT_ROWS = 1 << 16
 """Up to so many rows every distinct value is kept; its code then fits into two bytes."""
@@ -102,7 +102,7 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None) -> Codes:
 
     def write(feature: int) -> None:
         part = codes[0, starts[feature] : starts[feature + 1]] if is_sparse else codes[feature]
-        values = matrix.entries(feature)[0]
+        values = entries_of(matrix.X, feature)[0]
         write_codes(values, surveys[feature].cuts, n_values[feature], part)
 
     threads.run(write, range(n_features))
@@ -128,16 +128,9 @@ class _Matrix:
         self.n_rows = X.shape[0] if weight is None else int(np.count_nonzero(weight))
         self.total = float(X.shape[0] if weight is None else weight.sum())
 
-    def entries(self, feature: int) -> tuple[NDArray[Any], NDArray[Any] | slice]:
-        """Return the values of a feature and their rows; of sparse rows the stored ones."""
-        if not sparse.issparse(self.X):
-            return np.ascontiguousarray(self.X[:, feature]), slice(None)
-        part = slice(*self.X.indptr[feature : feature + 2])
-        return self.X.data[part], self.X.indices[part]
-
     def survey(self, feature: int, n_bins: int | None) -> _Survey:
         """Return the thresholds of a feature, and what its codes must hold."""
-        values, rows = self.entries(feature)
+        values, rows = entries_of(self.X, feature)
         missing = np.isnan(values)
         needs_code, weight = bool(missing.any()), None
         if self.weight is not None:

@@ -27,9 +27,11 @@ class WeakRanking(NamedTuple):
     missing: float
     alpha: float
 
-    def values(self, column: NDArray[Any]) -> FloatArray:
-        """Return h of each value, (n,)."""
-        column = column.astype(np.float64)
+    def values(self, X: Any) -> FloatArray:
+        """Return h of each row of a matrix by columns, (n_rows,)."""
+        values, rows = entries_of(X, self.feature)
+        column = np.zeros(X.shape[0])
+        column[rows] = values
         h = (column > self.threshold).astype(np.float64)
         h[np.isnan(column)] = self.missing
         return h
@@ -68,27 +70,11 @@ class Rankings(NamedTuple):
 
     def staged(self, X: Any) -> Iterator[FloatArray]:
         """Yield the scores of rows after each weak ranking; the array is changed by the next."""
-        scores, columns = np.zeros(X.shape[0]), Columns(X)
+        scores, X = np.zeros(X.shape[0]), columns_of(X)
         for parts in zip(*(part.tolist() for part in self), strict=True):
             ranking = WeakRanking(*parts)
-            scores += ranking.alpha * ranking.values(columns[ranking.feature])
+            scores += ranking.alpha * ranking.values(X)
             yield scores
-
-
-class Columns:
-    """The columns of a dense or sparse matrix, each as an array; zeros are values."""
-
-    def __init__(self, X: Any) -> None:
-        self.X = columns_of(X)
-
-    def __getitem__(self, feature: int) -> NDArray[Any]:
-        """Return the values of a feature, (n_rows,)."""
-        if not sparse.issparse(self.X):
-            return np.asarray(self.X[:, feature])
-        part = slice(*self.X.indptr[feature : feature + 2])
-        column = np.zeros(self.X.shape[0], dtype=self.X.dtype)
-        column[self.X.indices[part]] = self.X.data[part]
-        return column
 
 
 def columns_of(X: Any) -> Any:
@@ -98,3 +84,11 @@ def columns_of(X: Any) -> Any:
     by_column = X.tocsc()
     by_column.sum_duplicates()
     return by_column
+
+
+def entries_of(X: Any, feature: int) -> tuple[NDArray[Any], NDArray[Any] | slice]:
+    """Return the values of a feature and their rows; of a sparse matrix the stored ones."""
+    if not sparse.issparse(X):
+        return np.ascontiguousarray(X[:, feature]), slice(None)
+    part = slice(*X.indptr[feature : feature + 2])
+    return X.data[part], X.indices[part]

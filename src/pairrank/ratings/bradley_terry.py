@@ -14,11 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._arrays import as_float_array, is_hashable, shown
+from pairrank._arrays import is_hashable, shown
 from pairrank._protocols import FloatArray
+from pairrank.estimators.covariance import check_size
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences.pair_inputs import name_codes
-from pairrank.ratings.comparisons import Comparisons, Margins, add_up, check_comparisons
+from pairrank.ratings.comparisons import (
+    Comparisons,
+    Margins,
+    add_up,
+    check_comparisons,
+    checked_covariates,
+)
 from pairrank.ratings.connections import (
     check_covariates,
     check_effects,
@@ -26,9 +33,9 @@ from pairrank.ratings.connections import (
     described_parts,
     parts_of,
 )
-from pairrank.ratings.covariance import check_covariance, score_covariance
+from pairrank.ratings.covariance import score_covariance
 from pairrank.ratings.likelihoods import LIKELIHOODS, LikelihoodObjective, Ties
-from pairrank.ratings.ranking import Contrast, Units, check_level, quantile, rank, units_of
+from pairrank.ratings.ranking import Contrast, Units, quantile, rank, units_of
 from pairrank.solvers.tron import Tron
 
 _ERRORS = "covariance_", "standard_errors_", "degrees_of_freedom_", "coef_standard_errors_"
@@ -196,19 +203,12 @@ class BradleyTerry(BaseEstimator):
             check_effects(objective, w, found.covariate_names)
         self._set_scores(objective, w, units, found)
         if kind is not None:
-            full, df = score_covariance(objective, w, kind, found.weight, found.group)
+            full, df = score_covariance(objective, w, kind, found)
             if self.covariance == "auto" and kind != "hessian" and not full.any():
-                full, df = score_covariance(objective, w, "hessian", found.weight, found.group)
+                full, df = score_covariance(objective, w, "hessian", found)
             self._set_covariance(full, units, margins.unit)
             self.degrees_of_freedom_ = df
-        self.ranking_ = rank(
-            self.items_,
-            self.scores_,
-            getattr(self, "covariance_", None),
-            found.n_comparisons,
-            self.level,
-            getattr(self, "degrees_of_freedom_", np.inf),
-        )
+        self.ranking_ = rank(self, found.n_comparisons)
         return self
 
     def predict_proba(self, a: Any, b: Any, *, covariates: Any = None) -> FloatArray:
@@ -218,7 +218,7 @@ class BradleyTerry(BaseEstimator):
         ----------
         a, b : item, or array-like of shape (n_pairs,)
             Names of items that were compared in `fit`.
-        covariates : array-like or frame of shape (n_pairs, n_covariates), optional
+        covariates : array-like or frame of shape (n_pairs, n_covariates), or dict, optional
             What speaks for `a`, in the order of `covariate_names_`; None: nothing does.
 
         Returns
@@ -249,7 +249,7 @@ class BradleyTerry(BaseEstimator):
         Contrast
         """
         level = self.level if level is None else level
-        check_level(level)
+        validation.check_number(level, "level", below=1.0)
         i, j = self._places(a, b)
         if not hasattr(self, "covariance_"):
             raise PairrankError("covariance=None gives no errors: set covariance and fit again")
@@ -289,7 +289,7 @@ class BradleyTerry(BaseEstimator):
         validation.check_number(self.alpha, "alpha", inclusive=True)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", integer=True)
-        check_level(self.level)
+        validation.check_number(self.level, "level", below=1.0)
         if self.covariance == "clusters" and groups is None:
             raise PairrankError(
                 'groups are missing: covariance="clusters" needs them; pass groups to fit'
@@ -302,7 +302,11 @@ class BradleyTerry(BaseEstimator):
             kind = "robust" if self.ties == "half" and found.tie.any() else "hessian"
             kind = kind if found.group is None else "clusters"
         if kind is not None:
-            check_covariance(kind, found.items.size, found.group)
+            check_size(kind, found.items.size, "items")
+        if kind == "clusters" and found.group is not None and not np.ptp(found.group):
+            raise PairrankError(
+                'covariance="clusters" needs comparisons of at least two groups: use "robust"'
+            )
         return kind
 
     def _objective(self, found: Comparisons, margins: Margins) -> LikelihoodObjective:
@@ -359,22 +363,16 @@ class BradleyTerry(BaseEstimator):
 
     def _checked(self, covariates: Any, shape: tuple[int, ...]) -> FloatArray:
         """Return the covariates of pairs, (*shape, n_covariates)."""
-        names = getattr(covariates, "columns", None)
-        if names is not None and list(map(str, names)) != self.covariate_names_.tolist():
+        if not shape and np.ndim(covariates) == 1:
+            covariates = [covariates]
+        wanted = self.covariate_names_
+        given, names = checked_covariates(covariates, int(np.prod(shape)), wanted)
+        if names.tolist() != wanted.tolist():
             raise PairrankError(
-                f"covariates has the columns {', '.join(map(str, names))}; fit had "
-                f"{', '.join(self.covariate_names_)}: give these, in this order"
+                f"covariates are {', '.join(names)}; fit had {', '.join(wanted) or 'none'}: give "
+                "these, in this order"
             )
-        given = as_float_array(covariates, "covariates")
-        wanted = *shape, self.coef_.size
-        if given.size != np.prod(wanted) or (given.ndim > 1 and given.shape[-1] != wanted[-1]):
-            raise PairrankError(
-                f"covariates has shape {given.shape}, but must have {wanted}: one row per pair, "
-                "one column per covariate"
-            )
-        if not np.isfinite(given).all():
-            raise PairrankError("covariates must be finite; give 0 if neither has the advantage")
-        return given.reshape(wanted)
+        return given.reshape(*shape, names.size)
 
     def _places(self, a: Any, b: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the places of names among the items: of shape (), or (n_pairs,)."""

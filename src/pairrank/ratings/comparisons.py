@@ -39,16 +39,6 @@ class Comparisons(NamedTuple):
         both = np.concatenate((self.winner, self.loser))
         return np.bincount(both, np.tile(self.weight, 2), self.items.size).astype(np.float64)
 
-    @property
-    def squares(self) -> FloatArray:
-        """The sum of the squared weights of the comparisons that each entry stands for.
-
-        If all weights are whole numbers, an entry of weight k is k comparisons of weight 1;
-        otherwise each entry is one comparison.
-        """
-        is_whole = (self.weight == np.rint(self.weight)).all()
-        return self.weight if is_whole else self.weight**2
-
 
 def check_comparisons(
     winner: Any,
@@ -70,7 +60,7 @@ def check_comparisons(
     is_tie = np.zeros(size, dtype=bool) if tie is None else check_flags(tie, "tie", size)
     count = validation.check_weights(weight, size, "weight")
     count = np.ones(size) if count is None else count
-    features, names = _check_covariates(covariates, size)
+    features, names = checked_covariates(covariates, size)
     group = None if groups is None else name_codes(groups, "groups")[1]
     if group is not None:
         validation.check_length(group, "groups", size)
@@ -83,8 +73,13 @@ def check_comparisons(
     )
 
 
-def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:
-    """Return checked covariates, (size, p), and their names; x0, x1, ... where there are none."""
+def checked_covariates(
+    covariates: Any, size: int, known: NDArray[Any] | None = None
+) -> tuple[FloatArray, NDArray[Any]]:
+    """Return checked covariates, (size, p), and their names.
+
+    Columns without names have those of `known` if there are as many, else x0, x1, ...
+    """
     if covariates is None:
         return np.empty((size, 0)), np.empty(0, dtype="<U1")
     if isinstance(getattr(covariates, "name", None), str):
@@ -94,7 +89,10 @@ def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[A
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2:
             raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")
-        covariates = {f"x{at}": column for at, column in enumerate(array.T)}
+        names = [f"x{at}" for at in range(array.shape[1])]
+        if known is not None and known.size == len(names):
+            names = known.tolist()
+        covariates = dict(zip(names, array.T, strict=True))
     columns = {
         str(name): validation.check_numbers(covariates[name], f"covariate {str(name)!r}", size)
         for name in getattr(covariates, "columns", covariates)
@@ -113,8 +111,8 @@ class Margins(NamedTuple):
     design: (K, n_items + p), +1 for the first item, -1 for the second, then the covariates seen
     from the first, in units of `unit`; its product with scores and effects is the margin d.
     weight: the weight of each outcome, (3, K); square: the sum of the squared weights of its
-    comparisons, repeated ones one by one. place, outcome: the margin and the outcome of each
-    comparison.
+    comparisons: if all weights are whole numbers, one of weight k is k comparisons of weight 1.
+    place, outcome: the margin and the outcome of each comparison.
     """
 
     n_items: int
@@ -145,7 +143,9 @@ def add_up(found: Comparisons) -> Margins:
     first, second = low[of_margin].astype(np.int64), high[of_margin].astype(np.int64)
     outcome = np.where(found.tie, TIE, np.where(swapped, LOSS, WIN)).astype(np.int8)
     cell = outcome.astype(np.int64) * size + place
-    totals = (np.bincount(cell, w, 3 * size) for w in (found.weight, found.squares))
+    is_whole = (found.weight == np.rint(found.weight)).all()
+    squares = found.weight if is_whole else found.weight**2
+    totals = (np.bincount(cell, each, 3 * size) for each in (found.weight, squares))
     weight, square = (total.astype(np.float64).reshape(3, size) for total in totals)
     unit = np.abs(oriented).max(axis=0)
     unit[unit == 0.0] = 1.0

@@ -8,23 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.estimators.covariance import inverse_hessian, sandwich, scatter_of_totals
-from pairrank.exceptions import PairrankError
+from pairrank.objective.normal_equations import block_rows
+from pairrank.ratings.comparisons import Comparisons
 from pairrank.ratings.likelihoods import LikelihoodObjective, Slopes
-
-MOST_ITEMS = 10_000
-"""A covariance of this many scores takes 800 MB."""
-
-_BLOCK_ENTRIES = 1 << 23
 
 
 def score_covariance(
-    objective: LikelihoodObjective,
-    w: FloatArray,
-    kind: str,
-    weight: FloatArray,
-    group: NDArray[np.int32] | None,
+    objective: LikelihoodObjective, w: FloatArray, kind: str, found: Comparisons
 ) -> tuple[FloatArray, float]:
     r"""Return the covariance of all coefficients, the scores less their mean, and its degrees.
 
@@ -38,7 +31,7 @@ def score_covariance(
 
     "dyadic" has the comparisons of the same two items as clusters. Comparisons that share one item
     need no more: a gradient's sum over the comparisons of an item is 0 by the item's own score.
-    `weight` and `group` have one entry per comparison. Costs O(N^3) for N coefficients, and O(m N)
+    Costs O(N^3) for N coefficients, and O(m N)
     at most for m comparisons in groups.
     """
     slopes, n_items = objective.slopes(w), objective.margins.n_items
@@ -51,27 +44,14 @@ def score_covariance(
         square, by_margin, by_tie = objective.margins.square, slopes.margin, slopes.tie
         squares = (square * product for product in (by_margin**2, by_margin * by_tie, by_tie**2))
         return sandwich(inverse, objective.form(*squares).toarray()), np.inf
-    margins, codes = objective.margins, np.asarray(group)
+    margins, codes = objective.margins, np.asarray(found.group)
     if kind == "dyadic":
         codes = (margins.first * margins.n_items + margins.second)[margins.place]
     code = np.unique(codes, return_inverse=True)[1]
-    gradients = _of_groups(objective, slopes, weight, code)
-    step = max(1, _BLOCK_ENTRIES // gradients.shape[1])
-    blocks = (gradients[at : at + step] for at in range(0, gradients.shape[0], step))
+    gradients = _of_groups(objective, slopes, found.weight, code)
+    parts = threads.blocks(gradients.shape[0], block_rows(gradients.shape[1]))
+    blocks = (gradients[part] for part in parts)
     return sandwich(inverse, scatter_of_totals(blocks)), float(code.max())
-
-
-def check_covariance(kind: str, n_items: int, group: NDArray[np.int32] | None) -> None:
-    """Raise a PairrankError if a covariance is impossible."""
-    if n_items > MOST_ITEMS:
-        raise PairrankError(
-            f"covariance={kind!r} of {n_items} items is a matrix of {n_items} x {n_items}: set "
-            f"covariance=None, or keep at most {MOST_ITEMS} items"
-        )
-    if kind == "clusters" and group is not None and (group == group[0]).all():
-        raise PairrankError(
-            'covariance="clusters" needs comparisons of at least two groups: use "robust"'
-        )
 
 
 def _of_groups(

@@ -30,14 +30,14 @@ def units_of(scale: Any, anchor: Any, items: NDArray[Any]) -> Units:
 
     "elo" is 400/log 10, about 1000.
     """
-    is_elo = isinstance(scale, str) and scale == "elo"
-    if isinstance(scale, str) and not is_elo:
-        raise PairrankError(f'scale must be a number or "elo" (got {scale!r})')
-    if not is_elo:
+    factor, mean = _ELO_SCALE, _ELO_ANCHOR
+    if not isinstance(scale, str):
         validation.check_number(scale, "scale")
-    factor = _ELO_SCALE if is_elo else float(scale)
+        factor, mean = float(scale), 0.0
+    elif scale != "elo":
+        raise PairrankError(f'scale must be a number or "elo" (got {scale!r})')
     if anchor is None:
-        return Units(factor, _ELO_ANCHOR if is_elo else 0.0, None)
+        return Units(factor, mean, None)
     if not isinstance(anchor, Mapping):
         validation.check_number(anchor, "anchor", low=-np.inf)
         return Units(factor, float(anchor), None)
@@ -103,30 +103,28 @@ class Ranking(dict[str, NDArray[Any]]):
         return "\n".join(lines + [f"and {more:,} more items"] * (more > 0))
 
 
-def rank(
-    items: NDArray[Any],
-    scores: FloatArray,
-    covariance: FloatArray | None,
-    count: FloatArray,
-    level: float,
-    df: float,
-) -> Ranking:
-    """Return the table of items by falling score; `count` is how often each was compared."""
-    order = np.argsort(-scores, kind="stable")
-    columns: dict[str, NDArray[Any]] = {"item": items[order], "score": scores[order]}
-    if covariance is not None:
-        error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))[order]
-        lowest, highest = rank_intervals(scores, covariance, level, df)
+def rank(model: Any, count: FloatArray) -> Ranking:
+    """Return the table of a model's items by falling score.
+
+    `count` is how often each was compared.
+    """
+    scores = model.scores_
+    columns: dict[str, NDArray[Any]] = {"item": model.items_, "score": scores}
+    if hasattr(model, "covariance_"):
+        level, df, error = model.level, model.degrees_of_freedom_, model.standard_errors_
         margin = quantile(level, df=df) * error
+        lowest, highest = rank_intervals(scores, model.covariance_, level, df)
         columns |= {
             "standard_error": error,
-            "low": columns["score"] - margin,
-            "high": columns["score"] + margin,
-            "rank_low": lowest[order],
-            "rank_high": highest[order],
+            "low": scores - margin,
+            "high": scores + margin,
+            "rank_low": lowest,
+            "rank_high": highest,
         }
     whole = (count == np.rint(count)).all() and count.max() < 2.0**53
-    return Ranking({**columns, "n": (count.astype(np.int64) if whole else count)[order]})
+    columns["n"] = count.astype(np.int64) if whole else count
+    order = np.argsort(-scores, kind="stable")
+    return Ranking({name: values[order] for name, values in columns.items()})
 
 
 def quantile(level: float, n_intervals: int = 1, df: float = np.inf) -> float:
@@ -159,9 +157,3 @@ def rank_intervals(
         better[item] = (difference > margin).sum()
         worse[item] = (-difference > margin).sum()
     return 1 + better, n_items - worse
-
-
-def check_level(level: Any) -> None:
-    """Raise a PairrankError if a confidence level is not between 0 and 1."""
-    if not isinstance(level, float) or not 0.0 < level < 1.0:
-        raise PairrankError(f"level must be a number between 0 and 1 (got {level!r})")

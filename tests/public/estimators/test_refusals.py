@@ -128,7 +128,7 @@ WRONG = [
     (RankRLS(validation_fraction=1.0), "validation_fraction must be less than 1"),
     (RankRLS(solver="direct", regularization="iteration"), "needs iterations"),
     (MPRank(0.0), "C must be greater than 0"),
-    (MPRank(1e308), "2 C overflows"),
+    (MPRank(1e308), "C must be at most 8.98847e"),
     (MPRank(n=3), r"n must be one of 1, 2 \(got 3\)"),
     (SVRank(n=1.5), "n must be a whole number"),
     (SVRank(epsilon=-0.1), "epsilon must be at least 0"),

@@ -84,8 +84,9 @@ def test_the_size_of_covariates_does_not_matter(size):
 @pytest.mark.parametrize(
     ("covariates", "message"),
     [
-        (np.ones((2, 3)), r"shape \(2, 3\), but must have \(3, 2\)"),
-        (np.full((3, 2), np.nan), "covariates must be finite"),
+        (np.ones((2, 3)), "covariate 'x0' has 2 entries for 3 rows"),
+        (np.ones((3, 3)), "covariates are x0, x1, x2; fit had x0, x1: give these"),
+        (np.full((3, 2), np.nan), "covariate 'x0' contains NaN in row 0"),
         (pd.DataFrame({"x1": np.ones(3), "x0": np.ones(3)}), "fit had x0, x1: give these"),
     ],
 )
@@ -101,6 +102,8 @@ def test_predict_proba_takes_the_covariates_of_one_pair_as_a_row():
     np.testing.assert_array_equal(model.predict_proba(0, 1, covariates=[[1.0, -1.0]]), single)
     rows = model.predict_proba([0, 1], [1, 0], covariates=[[1.0, -1.0], [-1.0, 1.0]])
     np.testing.assert_allclose(rows, [single, single[::-1]])
+    by_name = model.predict_proba([0, 1], [1, 0], covariates={"x0": [1, -1], "x1": [-1, 1]})
+    np.testing.assert_array_equal(by_name, rows)
 
 
 def test_a_named_column_gives_the_covariate_its_name():
