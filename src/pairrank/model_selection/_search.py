@@ -24,7 +24,7 @@ from pairrank.exceptions import (
     NoPairsWarning,
     ZeroWeightsWarning,
 )
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import matrix_part, splits_of, splits_of_pairs
@@ -101,7 +101,7 @@ class SearchedRanker(BaseRanker, ABC):
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self._scoring_of(y))
-        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
+        rows = self._check_rows(X, y, rows_by_name)
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)

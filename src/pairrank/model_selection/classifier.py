@@ -22,7 +22,7 @@ from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators._rows import keep
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
 
 
@@ -129,7 +129,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             )
         (X,) = indexable(X)
         n_rows = count_rows(X)
-        rows = validation.check_aligned(rows_given(rows_by_name, "")[0], n_rows)
+        rows = validation.check_aligned(rows_by_name, n_rows)
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
         for name in ("n_features_in_", "feature_names_in_"):

@@ -21,7 +21,7 @@ from pairrank.estimators._rows import Rows
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut
 from pairrank.model_selection.splits import (
@@ -124,7 +124,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         self
         """
         validation.check_number(self.alpha, "alpha")
-        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
+        rows = self._check_rows(X, y, rows_by_name)
         wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, arguments_of, takes_rows
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.metrics._names import Metric, metric_named, metric_of
 
 
@@ -30,7 +30,7 @@ class QueryScorer:
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.requests: dict[str, Any] = dict.fromkeys(arguments_of(metric.function), True)
+        self.requests: dict[str, Any] = dict.fromkeys(metric.row_arguments, True)
 
     @takes_rows("")
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Unpack[RowArguments]) -> float:
