@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Features, FloatArray
@@ -182,7 +182,7 @@ class FoldSearch(SearchedRanker, ABC):
         model._check_parameters()
         model._preferences(rows)
         tried = {"param": self._strength, "values": grid, "scoring": scorer}
-        judged = clone(model).set_params(**self._not_in_folds)
+        judged = self._ranker(**self._not_in_folds)
         folds = folds_of(self.cv, rows, self.random_state)
         scores = [_scores_of_fold(judged, rows, fold, tried) for fold in folds]
         return np.array(scores)[:, :, None]
