@@ -1,35 +1,19 @@
-"""Tallies: metrics as sums that are added over sets of whole queries."""
+"""Tallies: metrics as sums that are added over sets of whole queries.
+
+A tally is an array of two sums: what is gained, and what can be gained; their ratio is the metric.
+"""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from pairrank.exceptions import NoPairsWarning
-from pairrank.metrics._inputs import RowArguments, check_preferences, check_rows
+from pairrank._protocols import FloatArray
+from pairrank.metrics._inputs import RowArguments, check_preferences, check_rows, ratios
 from pairrank.metrics.gains import ndcg_score
 from pairrank.metrics.lists import is_relevant
 from pairrank.metrics.pairwise import right_and_total
-
-
-class Tally(NamedTuple):
-    """The sum of what is gained, and of what can be gained; their ratio is the metric."""
-
-    gained: float
-    total: float
-
-    def plus(self, other: Tally) -> Tally:
-        """Return the tally of both sets of queries together."""
-        return Tally(self.gained + other.gained, self.total + other.total)
-
-    def value(self, nothing: str) -> float:
-        """Return the metric; NaN with a NoPairsWarning, for the reason `nothing`, if total is 0."""
-        if self.total == 0:
-            warnings.warn(f"{nothing}, so the metric is NaN", NoPairsWarning, stacklevel=4)
-            return float("nan")
-        return float(self.gained / self.total)
 
 
 def tally_pairs(
@@ -40,17 +24,18 @@ def tally_pairs(
     ties: Literal["half", "correct", "error"] = "half",
     average: Literal["pairs", "queries", "edges"] = "pairs",
     **rows: Unpack[RowArguments],
-) -> Tally:
+) -> FloatArray:
     """Return the tally of `pairwise_accuracy`."""
     judged, preferences = check_preferences(y, scores, graph, rows)
     right, total = right_and_total(judged, preferences, ties, by_edge=average == "edges")
-    if average != "queries":
-        return Tally(float(right.sum()), float(total.sum()))
-    counted = total > 0
-    return Tally(float((right[counted] / total[counted]).sum()), int(np.count_nonzero(counted)))
+    if average == "queries":
+        return np.array([np.nansum(ratios(right, total)), np.count_nonzero(total)])
+    return np.array([right.sum(), total.sum()], dtype=np.float64)
 
 
-def tally_classes(y: Any, scores: Any, *, relevant_from: float | None = None, **how: Any) -> Tally:
+def tally_classes(
+    y: Any, scores: Any, *, relevant_from: float | None = None, **how: Any
+) -> FloatArray:
     """Return the tally of `auc_score`."""
     labels = check_rows(y, scores, {}).labels
     return tally_pairs(is_relevant(labels, relevant_from).astype(float), scores, **how)
@@ -58,7 +43,7 @@ def tally_classes(y: Any, scores: Any, *, relevant_from: float | None = None, **
 
 def tally_lists(
     y: Any, scores: Any, *, qid: Any = None, sample_weight: Any = None, **how: Any
-) -> Tally:
+) -> FloatArray:
     """Return the tally of `ndcg_score`: the sum of the values of queries, by their weights."""
     qid = np.zeros(len(y), dtype=np.int64) if qid is None else qid
     values = ndcg_score(y, scores, qid=qid, sample_weight=sample_weight, per_query=True, **how)
@@ -66,5 +51,5 @@ def tally_lists(
     if sample_weight is not None:
         order = np.argsort(sample_weight)  # the last row of a query gives its largest weight
         weights = dict(zip(qid[order].tolist(), sample_weight[order].tolist(), strict=True))
-    gained = sum(weights[query] * value for query, value in values.items())
-    return Tally(float(gained), float(sum(weights[query] for query in values)))
+    tallies = [(weights[query] * value, weights[query]) for query, value in values.items()]
+    return np.reshape(tallies, (-1, 2)).sum(axis=0)
