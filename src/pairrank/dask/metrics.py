@@ -19,18 +19,28 @@ from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept, shared_by_tasks, task_of
 from pairrank.dask.partitions import check_alike, check_lengths, column_of
 from pairrank.exceptions import NoPairsWarning
-from pairrank.metrics import _tallies
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
 from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
-from pairrank.metrics.lists import check_relevant_from
+from pairrank.metrics._inputs import (
+    RowArguments,
+    check_preferences,
+    check_rows,
+    ratios,
+    rows_given,
+    takes_rows,
+)
+from pairrank.metrics.lists import check_relevant_from, is_relevant
+from pairrank.metrics.pairwise import right_and_total
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
 from pairrank.preferences._codes import query_codes
 
 Measure = Callable[..., FloatArray]
-"""From checked labels, scores, queries and weights to a tally."""
+"""From checked labels, scores, queries and weights to a tally: an array of two sums over queries.
+
+They are what is gained, and what can be gained; their ratio is the metric.
+"""
 
 _SHARED = entries("""
 y_true : dask Array or Series of shape (n_rows,)
@@ -69,7 +79,7 @@ def pairwise_accuracy(
     """Return the share of preferences that the scores order correctly, over all partitions."""
     options: Any = {"graph": as_graph(graph), "ties": ties, "average": average}
     accuracy_in_memory([0.0, 1.0], [0.0, 1.0], **{**options, "graph": "full"})
-    measure = functools.partial(_tallies.tally_pairs, **options)
+    measure = functools.partial(_tally_pairs, **options)
     return _value(measure, y_true, scores, rows, client, "no preference joins two of the rows")
 
 
@@ -90,7 +100,7 @@ def auc_score(
     options: Any = {"ties": ties, "average": average}
     auc_in_memory([0.0, 1.0], [0.0, 1.0], **options)
     options["relevant_from"] = relevant_from
-    measure = functools.partial(_tallies.tally_classes, **options)
+    measure = functools.partial(_tally_classes, **options)
     return _value(
         measure, y_true, scores, rows, client, "no query has both relevant and other rows"
     )
@@ -121,8 +131,38 @@ def ndcg_score(
     options: Any = {"k": k, "discount": discount, "gain": gain, "empty": empty}
     ndcg_in_memory([0.0, 1.0], [0.0, 1.0], **options)
     rows: RowArguments = {"qid": qid, "sample_weight": sample_weight}
-    measure = functools.partial(_tallies.tally_lists, **options)
+    measure = functools.partial(_tally_lists, **options)
     return _value(measure, y_true, scores, rows, client, "no query has a relevant row")
+
+
+def _tally_pairs(
+    y: Any, scores: Any, *, graph: Any = "full", ties: str, average: str, **rows: Any
+) -> FloatArray:
+    """Return the tally of `pairwise_accuracy`."""
+    judged, preferences = check_preferences(y, scores, graph, rows)
+    right, total = right_and_total(judged, preferences, ties, by_edge=average == "edges")
+    if average == "queries":
+        return np.array([np.nansum(ratios(right, total)), np.count_nonzero(total)])
+    return np.array([right.sum(), total.sum()], dtype=np.float64)
+
+
+def _tally_classes(y: Any, scores: Any, *, relevant_from: float | None, **how: Any) -> FloatArray:
+    """Return the tally of `auc_score`."""
+    labels = check_rows(y, scores, {}).labels
+    return _tally_pairs(is_relevant(labels, relevant_from).astype(float), scores, **how)
+
+
+def _tally_lists(
+    y: Any, scores: Any, *, qid: Any = None, sample_weight: Any = None, **how: Any
+) -> FloatArray:
+    """Return the tally of `ndcg_score`: the sum of the values of queries, by their weights."""
+    qid = np.zeros(len(y), dtype=np.int64) if qid is None else qid
+    values = ndcg_in_memory(y, scores, qid=qid, sample_weight=sample_weight, per_query=True, **how)
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    order = np.argsort(weight)  # the last row of a query gives its largest weight
+    weights = dict(zip(qid[order].tolist(), weight[order].tolist(), strict=True))
+    tallies = [(weights[query] * value, weights[query]) for query, value in values.items()]
+    return np.reshape(tallies, (-1, 2)).sum(axis=0)
 
 
 def _value(

@@ -62,10 +62,10 @@ def _ordered(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.integer
     """Return the groups, sorted or else in order of appearance, and the number of each row's."""
     names, codes = query_codes(check_identifiers(groups, "groups", n_rows))
     try:
-        order = np.array(sorted(range(names.size), key=names.tolist().__getitem__), dtype=np.intp)
+        names, number = np.unique(names, return_inverse=True)
     except TypeError:
         return names, codes
-    return names[order], np.argsort(order)[codes]
+    return names, number[codes]
 
 
 def _of_comparisons(
