@@ -6,6 +6,7 @@ import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from pairrank.metrics import differences, gains, lists, pairwise
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
-_NO_OPTIONS: Mapping[str, Any] = {}
 _NOT_NAMED = ("k", "groups", "per_query")
 """Options of metrics that a name does not give as "option=value"."""
 
@@ -32,7 +32,7 @@ class Metric(NamedTuple):
     greater_is_better: bool = True
     own: tuple[str, ...] = ()
     """Arguments whose defaults are the model's parameters of the same names."""
-    options: Mapping[str, Any] = _NO_OPTIONS
+    options: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:

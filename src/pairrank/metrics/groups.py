@@ -90,8 +90,7 @@ def _of_levels(
     counts = np.zeros((n_groups, n_groups, 3))
     for a in range(n_groups):
         for b in range(n_groups):
-            both = places_of[a] if a == b else np.concatenate((places_of[a], places_of[b]))
-            both = np.sort(both, kind="stable")
+            both = np.union1d(places_of[a], places_of[b])
             part = restricted(levels, both)
             sides = (np.ones(both.size, np.int64) if each is None else each for each in part.sides)
             masks = (codes[both] == group for group in (a, b))

@@ -253,8 +253,6 @@ def right_and_total(
 def _each_group_weighs_one(levels: Levels) -> Levels:
     """Scale weights so that the rows of each group sum to 1, and so do the pairs of each edge."""
     sizes = np.diff(levels.group_start)
-    if not sizes.size:
-        return levels
 
     def shares(weight: FloatArray) -> FloatArray:
         totals = np.repeat(np.add.reduceat(weight, levels.group_start[:-1]), sizes)

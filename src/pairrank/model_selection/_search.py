@@ -19,11 +19,7 @@ from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
 from pairrank.estimators._rows import Rows
-from pairrank.exceptions import (
-    NoPairsError,
-    NoPairsWarning,
-    ZeroWeightsWarning,
-)
+from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
 from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer

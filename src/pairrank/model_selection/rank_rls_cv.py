@@ -16,6 +16,7 @@ from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.metrics._names import metric_named
 from pairrank.model_selection._search import Fold, Predicted, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import Comparisons, least_squares
 from pairrank.model_selection.rls_left_out import (
@@ -127,7 +128,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     def _scorer(self, method: Any, y: Any) -> Any:
         scorer = get_query_scorer(self._scoring_of(y))
         closed = method == LEAVE_PAIR_OUT or (method == LEAVE_QUERY_OUT and isinstance(y, Pairs))
-        if closed and scorer is not get_query_scorer("pairwise_accuracy"):
+        if closed and getattr(scorer, "metric", None) != metric_named("pairwise_accuracy"):
             left = "pairs" if method == LEAVE_PAIR_OUT else "queries of comparisons"
             raise PairrankError(
                 f"scoring={self.scoring!r} needs the scores of a query, but leaving {left} out "

@@ -19,7 +19,6 @@ from pairrank.objective.normal_equations import (
     centred,
     centred_blocks,
     dense,
-    whole_queries,
 )
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import counting_order, query_codes
@@ -55,7 +54,7 @@ class Equations(ABC):
 
     @abstractmethod
     def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A); only a long query is in pieces.
+        """Yield (equations, rows of A); of rows, only a long query is in pieces.
 
         `starts` says where the wanted queries begin, and their end; None: all queries.
         """
@@ -187,10 +186,9 @@ class Comparisons(Equations):
 
     def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
-        limit = block_rows(self.n_features)
-        for part, _ in whole_queries(self.query_start if starts is None else starts, limit):
-            for piece in threads.blocks(part.stop, limit, part.start):
-                yield piece, self._rows(piece, slice(None))
+        first, last = (self.query_start if starts is None else starts)[[0, -1]].tolist()
+        for part in threads.blocks(last, block_rows(self.n_features), first):
+            yield part, self._rows(part, slice(None))
 
     def columns(self, features: slice) -> FloatArray:
         """Return columns of A; O(n_pairs) each."""

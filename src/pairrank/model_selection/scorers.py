@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -132,15 +131,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     >>> get_query_scorer("err@10:max_label=4")
     make_query_scorer(expected_reciprocal_rank, k=10, max_label=4)
     """
-    if callable(scoring):
-        return scoring
-    return _scorer_named(str(scoring))
-
-
-@functools.cache
-def _scorer_named(name: str) -> QueryScorer:
-    """Return the one scorer of a name."""
-    return QueryScorer(metric_named(name))
+    return scoring if callable(scoring) else QueryScorer(metric_named(scoring))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
