@@ -128,7 +128,6 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
-        RankRLS()._preferences(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             left_out = BlocksLeftOut(problem, float(self.alpha), self._blocks(problem, rows))
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
@@ -173,8 +172,8 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         of_pairs = isinstance(problem, Comparisons)
         if n_equations < 2:
             raise PairrankError(
-                f"there is 1 {'comparison' if of_pairs else 'sample'} of positive weight, so "
-                "nothing is left to learn from without it: give more"
+                "there is 1 comparison of positive weight, so nothing is left to learn from "
+                "without it: give more"
             )
         n_folds = max(2, min(10, n_equations // 2))
         method = method_of(self.cv, n_queries, small=of_pairs, n_folds=n_folds)

@@ -14,6 +14,7 @@ from scipy import sparse
 from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.estimators._rows import Rows
+from pairrank.estimators.rank_rls import RankRLS
 from pairrank.objective.normal_equations import (
     block_rows,
     centred,
@@ -201,9 +202,8 @@ class Comparisons(Equations):
 
 
 def least_squares(rows: Rows) -> CentredRows | Comparisons:
-    """Return the least-squares problem of labels or comparisons; an error where there are none."""
-    if isinstance(rows.y, Pairs):
-        pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
-        pairs.require_pairs()
-        return Comparisons.build(rows.X, pairs, rows.qid)
+    """Return the problem of labels or comparisons; a NoPairsError if there is nothing to learn."""
+    preferences = RankRLS()._preferences(rows)
+    if isinstance(preferences, Pairs):
+        return Comparisons.build(rows.X, preferences, rows.qid)
     return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.sample_weight)
