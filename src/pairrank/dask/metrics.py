@@ -136,7 +136,13 @@ def ndcg_score(
 
 
 def _tally_pairs(
-    y: Any, scores: Any, *, graph: Any = "full", ties: str, average: str, **rows: Any
+    y: Any,
+    scores: Any,
+    *,
+    graph: Any = "full",
+    ties: str,
+    average: str,
+    **rows: Unpack[RowArguments],
 ) -> FloatArray:
     """Return the tally of `pairwise_accuracy`."""
     judged, preferences = check_preferences(y, scores, graph, rows)

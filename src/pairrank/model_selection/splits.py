@@ -302,11 +302,12 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
         raise PairrankError(f"{n_units} {units} cannot make {n_splits} folds: {remedy}")
     if counts is not None:
         return _thinned(pairs, counts, n_splits, generator)
-    splitter, groups = KFold(n_splits, shuffle=True, random_state=generator), None
-    if pairs.groups is not None:  # balanced by size; groups of one size are in random order
-        splitter, groups = GroupKFold(n_splits), query_codes(pairs.groups)[1]
-        groups = generator.permutation(n_units)[groups]
-    splits = splitter.split(np.zeros(pairs.n_pairs), groups=groups)
+    every = np.zeros(pairs.n_pairs)
+    if pairs.groups is None:
+        splits = KFold(n_splits, shuffle=True, random_state=generator).split(every)
+    else:  # GroupKFold balances sizes; groups of one size are taken in random order
+        groups = generator.permutation(n_units)[query_codes(pairs.groups)[1]]
+        splits = GroupKFold(n_splits).split(every, groups=groups)
     return ((pairs.select(train), pairs.select(test)) for train, test in splits)
 
 
