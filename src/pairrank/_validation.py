@@ -242,7 +242,9 @@ ALIGNED: dict[str, Callable[[Any, int], Any]] = {
 
 
 def check_aligned(given: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    """Return the `ALIGNED` arguments that are given, checked."""
+    """Return the `ALIGNED` arguments that are given, checked; a TypeError for others."""
+    for name in given.keys() - ALIGNED.keys():
+        raise TypeError(f"there is no argument {name!r}")
     checked = {name: check(given.get(name), n_rows) for name, check in ALIGNED.items()}
     return {name: part for name, part in checked.items() if part is not None}
 

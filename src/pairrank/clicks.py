@@ -151,9 +151,7 @@ def _inverse_propensities(
             f"propensity is {chance[row]:g} in row {row}: it must be greater than 0 and at most 1"
         )
     if clip is not None:
-        check_number(clip, "clip")
-        if clip > 1:
-            raise PairrankError(f"clip must be at most 1, as propensities are (got {clip!r})")
+        check_number(clip, "clip", most=1.0)
         chance = np.maximum(chance, clip)
     return clicked, np.where(clicked, 1.0 / chance, 0.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Unpack
 
@@ -10,22 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._docstrings import described_by, entries, parameters_of
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_numbers
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
 from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept, shared_by_tasks, task_of
 from pairrank.dask.partitions import check_alike, check_lengths, column_of
-from pairrank.metrics import _tallies
+from pairrank.exceptions import NoPairsWarning
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
 from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
-from pairrank.metrics._tallies import Tally
-from pairrank.metrics.lists import check_relevant_from
+from pairrank.metrics._inputs import (
+    RowArguments,
+    check_preferences,
+    check_rows,
+    ratios,
+    rows_given,
+    takes_rows,
+)
+from pairrank.metrics.lists import check_relevant_from, is_relevant
+from pairrank.metrics.pairwise import right_and_total
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
 from pairrank.preferences._codes import query_codes
+
+Measure = Callable[..., FloatArray]
+"""From checked labels, scores, queries and weights to a tally: an array of two sums over queries.
+
+They are what is gained, and what can be gained; their ratio is the metric.
+"""
 
 _SHARED = entries("""
 y_true : dask Array or Series of shape (n_rows,)
@@ -64,8 +79,8 @@ def pairwise_accuracy(
     """Return the share of preferences that the scores order correctly, over all partitions."""
     options: Any = {"graph": as_graph(graph), "ties": ties, "average": average}
     accuracy_in_memory([0.0, 1.0], [0.0, 1.0], **{**options, "graph": "full"})
-    tally = _tally(_tallies.tally_pairs, options, y_true, scores, rows, client)
-    return tally.value("no preference joins two of the rows")
+    measure = functools.partial(_tally_pairs, **options)
+    return _value(measure, y_true, scores, rows, client, "no preference joins two of the rows")
 
 
 @described_by(parameters_of(auc_in_memory), _SHARED)
@@ -85,8 +100,10 @@ def auc_score(
     options: Any = {"ties": ties, "average": average}
     auc_in_memory([0.0, 1.0], [0.0, 1.0], **options)
     options["relevant_from"] = relevant_from
-    tally = _tally(_tallies.tally_classes, options, y_true, scores, rows, client)
-    return tally.value("no query has both relevant and other rows")
+    measure = functools.partial(_tally_classes, **options)
+    return _value(
+        measure, y_true, scores, rows, client, "no query has both relevant and other rows"
+    )
 
 
 _OF_QUERIES = entries("""
@@ -114,20 +131,53 @@ def ndcg_score(
     options: Any = {"k": k, "discount": discount, "gain": gain, "empty": empty}
     ndcg_in_memory([0.0, 1.0], [0.0, 1.0], **options)
     rows: RowArguments = {"qid": qid, "sample_weight": sample_weight}
-    tally = _tally(_tallies.tally_lists, options, y_true, scores, rows, client)
-    return tally.value("no query has a relevant row")
+    measure = functools.partial(_tally_lists, **options)
+    return _value(measure, y_true, scores, rows, client, "no query has a relevant row")
 
 
-def _tally(
-    function: Callable[..., Tally],
-    options: Mapping[str, Any],
+def _tally_pairs(
     y: Any,
     scores: Any,
-    rows: Mapping[str, Any],
-    client: Any,
-) -> Tally:
-    """Return the tally of all queries, each where its rows are; crossing queries in one task."""
-    measure = functools.partial(function, **options)
+    *,
+    graph: Any = "full",
+    ties: str,
+    average: str,
+    **rows: Unpack[RowArguments],
+) -> FloatArray:
+    """Return the tally of `pairwise_accuracy`."""
+    judged, preferences = check_preferences(y, scores, graph, rows)
+    right, total = right_and_total(judged, preferences, ties, by_edge=average == "edges")
+    if average == "queries":
+        return np.array([np.nansum(ratios(right, total)), np.count_nonzero(total)])
+    return np.array([right.sum(), total.sum()], dtype=np.float64)
+
+
+def _tally_classes(y: Any, scores: Any, *, relevant_from: float | None, **how: Any) -> FloatArray:
+    """Return the tally of `auc_score`."""
+    labels = check_rows(y, scores, {}).labels
+    return _tally_pairs(is_relevant(labels, relevant_from).astype(float), scores, **how)
+
+
+def _tally_lists(
+    y: Any, scores: Any, *, qid: Any = None, sample_weight: Any = None, **how: Any
+) -> FloatArray:
+    """Return the tally of `ndcg_score`: the sum of the values of queries, by their weights."""
+    qid = np.zeros(len(y), dtype=np.int64) if qid is None else qid
+    values = ndcg_in_memory(y, scores, qid=qid, sample_weight=sample_weight, per_query=True, **how)
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    order = np.argsort(weight)  # the last row of a query gives its largest weight
+    weights = dict(zip(qid[order].tolist(), weight[order].tolist(), strict=True))
+    tallies = [(weights[query] * value, weights[query]) for query, value in values.items()]
+    return np.reshape(tallies, (-1, 2)).sum(axis=0)
+
+
+def _value(
+    measure: Measure, y: Any, scores: Any, rows: Mapping[str, Any], client: Any, nothing: str
+) -> float:
+    """Return the metric of all queries; NaN with a warning, for the reason `nothing`, of none.
+
+    Tallies are taken where the rows are; those of crossing queries in one task.
+    """
     given = {"y_true": y, **rows_given(rows, "")[0]}
     columns = [column_of(part, name) for name, part in {**given, "scores": scores}.items()]
     check_alike(columns)
@@ -138,7 +188,11 @@ def _tally(
     queries = computed(client, [task_of(_queries, rows) for rows in loaded])
     crossing = shared_by_tasks(crossing_queries(queries)[1])
     judged = [task_of(_judge, measure, rows, crossing) for rows in loaded]
-    return computed(client, [task_of(_judge_together, measure, judged)])[0]
+    gained, total = computed(client, [task_of(_judge_together, measure, judged)])[0]
+    if total == 0:
+        warnings.warn(f"{nothing}, so the metric is NaN", NoPairsWarning, stacklevel=3)
+        return float("nan")
+    return float(gained / total)
 
 
 def _load(names: tuple[str, ...], number: int, *parts: Any) -> RowBlock:
@@ -157,8 +211,8 @@ def _queries(rows: RowBlock) -> NDArray[Any]:
 
 @tasks.alone
 def _judge(
-    measure: Callable[..., Tally], block: RowBlock, crossing: NDArray[Any]
-) -> tuple[Tally, dict[str, Any]]:
+    measure: Measure, block: RowBlock, crossing: NDArray[Any]
+) -> tuple[FloatArray, dict[str, Any]]:
     """Return the tally of a partition's whole queries, and the rows of the others."""
     rows = {name: part for name, part in block._asdict().items() if part is not None}
     rows["scores"] = rows.pop("X")
@@ -172,16 +226,15 @@ def _judge(
 
 @tasks.alone
 def _judge_together(
-    measure: Callable[..., Tally], judged: list[tuple[Tally, dict[str, Any]]]
-) -> Tally:
+    measure: Measure, judged: list[tuple[FloatArray, dict[str, Any]]]
+) -> FloatArray:
     """Return the tally of all partitions and of the queries that cross them."""
     parts = [part for _, part in judged]
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    tallies = [tally for tally, _ in judged] + [_tally_of(measure, rows)]
-    return functools.reduce(Tally.plus, tallies)
+    return np.sum([*(tally for tally, _ in judged), _tally_of(measure, rows)], axis=0)
 
 
-def _tally_of(measure: Callable[..., Tally], rows: dict[str, Any]) -> Tally:
+def _tally_of(measure: Measure, rows: dict[str, Any]) -> FloatArray:
     if not len(rows["y"]) or ("sample_weight" in rows and not rows["sample_weight"].any()):
-        return Tally(0.0, 0.0)
+        return np.zeros(2)
     return measure(**rows)

@@ -14,7 +14,6 @@ from pairrank._protocols import FloatArray, Step
 from pairrank._validation import ALIGNED
 from pairrank.design import Design
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
-from pairrank.metrics._inputs import arguments_of
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 from pairrank.preferences._codes import level_codes, query_codes
@@ -218,9 +217,9 @@ def judge_of(ranker: Any, held: Rows) -> Judge:
     scores where the metric needs differences.
     """
     metric = metric_named(ranker.validation_metric or ranker._accuracy(held))
-    taken, name = arguments_of(metric.function), metric.function.__name__
+    name = metric.function.__name__
     for each in held.layout:
-        if each not in taken:
+        if each not in metric.row_arguments:
             raise PairrankError(
                 f"{each}_val is given, but {name} knows no {each}: leave it out, or take another "
                 "validation_metric"

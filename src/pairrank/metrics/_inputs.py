@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairrank._docstrings import described_by, entries, keywords_of, showing
 from pairrank._protocols import FloatArray
-from pairrank._validation import ALIGNED, check_labels, check_numbers
+from pairrank._validation import check_aligned, check_labels, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs, as_graph, refuse_roles
 from pairrank.preferences._codes import counting_order, query_codes
@@ -146,31 +146,20 @@ def of_queries(
     return decorate
 
 
-def arguments_of(function: Callable[..., Any]) -> list[str]:
-    """Return the `RowArguments` that the signature of a metric takes."""
-    taken = inspect.signature(function).parameters.values()
-    names = {each.name for each in taken}
-    whole = any(each.kind is each.VAR_KEYWORD for each in taken)
-    return [name for name in RowArguments.__annotations__ if whole or name in names]
-
-
 class Judged(NamedTuple):
-    """Checked input: labels (or Pairs), scores, query identifiers and row weights.
+    """Checked input: labels (or Pairs), scores, and the `ALIGNED` arguments that are given.
 
     `sample_weight` is 0 for rows without weight in both roles.
     """
 
     labels: Any
     scores: FloatArray
-    qid: NDArray[Any] | None
-    sample_weight: FloatArray | None
-    winner_weight: FloatArray | None = None
-    loser_weight: FloatArray | None = None
+    layout: dict[str, Any]
 
     @property
-    def layout(self) -> dict[str, Any]:
-        """The `ALIGNED` arguments by name, as `Levels.build` and `Pairs.bound` take them."""
-        return {name: getattr(self, name) for name in ALIGNED}
+    def sample_weight(self) -> FloatArray | None:
+        """The row weights, (n_rows,)."""
+        return self.layout.get("sample_weight")
 
     @property
     def kept(self) -> NDArray[np.intp]:
@@ -184,10 +173,10 @@ class Judged(NamedTuple):
 
         Then the place of each row's query among them, 0 for rows of weight 0, and their number.
         """
-        query_of = np.zeros(self.scores.size, dtype=np.int32)
-        if self.qid is None:
-            return None, query_of, 1
-        identifiers, query_of[self.kept] = query_codes(self.qid[self.kept])
+        query_of, kept = np.zeros(self.scores.size, dtype=np.int32), self.kept
+        if "qid" not in self.layout:
+            return None, query_of, min(kept.size, 1)
+        identifiers, query_of[kept] = query_codes(self.layout["qid"][kept])
         return identifiers, query_of, identifiers.size
 
 
@@ -217,12 +206,12 @@ def check_rows(
 
 def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     """Check all arguments but `y_true`."""
-    (given,) = rows_given(rows, "")
     values = check_numbers(scores, "scores")
-    checked = {name: check(given.get(name), values.size) for name, check in ALIGNED.items()}
-    _, *weights = checked.values()
-    checked["sample_weight"], _ = weights_of_rows(*weights)
-    return Judged(y_true, values, **checked)
+    layout = check_aligned(rows, values.size)
+    weight, _ = weights_of_rows(layout.get("sample_weight"), *map(layout.get, ROLES))
+    if weight is not None:
+        layout["sample_weight"] = weight
+    return Judged(y_true, values, layout)
 
 
 def check_preferences(
@@ -261,12 +250,9 @@ class ByQuery(NamedTuple):
 
 
 def by_query(judged: Judged) -> ByQuery:
-    """Order the rows by query, stably; O(m), or O(m log m) where identifiers are unordered."""
-    kept, identifiers = judged.kept, None
-    if judged.qid is None:
-        return ByQuery(kept, np.array([0, kept.size][: 1 + bool(kept.size)], dtype=np.int64), None)
-    identifiers, codes = query_codes(judged.qid[kept])
-    order, starts = counting_order(codes, identifiers.size)
+    """Order the rows by query, stably; O(m), or O(m log m) where identifiers are numbers."""
+    kept, (identifiers, query_of, n_queries) = judged.kept, judged.queries
+    order, starts = counting_order(query_of[kept], n_queries)
     return ByQuery(kept[order], starts, identifiers)
 
 

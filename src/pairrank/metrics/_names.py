@@ -6,17 +6,17 @@ import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import differences, gains, lists, pairwise
-from pairrank.metrics._inputs import arguments_of
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
-_NO_OPTIONS: Mapping[str, Any] = {}
 _NOT_NAMED = ("k", "groups", "per_query")
 """Options of metrics that a name does not give as "option=value"."""
 
@@ -32,7 +32,7 @@ class Metric(NamedTuple):
     greater_is_better: bool = True
     own: tuple[str, ...] = ()
     """Arguments whose defaults are the model's parameters of the same names."""
-    options: Mapping[str, Any] = _NO_OPTIONS
+    options: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -49,24 +49,30 @@ class Metric(NamedTuple):
         """Whether it has no value without k."""
         return self.has_k and self.parameters["k"].default is inspect.Parameter.empty
 
+    @property
+    def row_arguments(self) -> list[str]:
+        """The `ALIGNED` arguments that its function takes."""
+        parameters = self.parameters
+        whole = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        return [name for name in ALIGNED if whole or name in parameters]
+
     def rows_of(self, rows: Mapping[str, Any]) -> dict[str, Any]:
         """Return the queries and weights that it can use.
 
         Rows of ranked lists have no weights of their own, and only pairs have winners and losers.
         """
-        taken = arguments_of(self.function)
-        left_out = ("sample_weight", *ROLES) if self.judges in ("lists", "gains") else ()
-        return {name: part for name, part in rows.items() if name in taken and name not in left_out}
+        taken = ["qid"] if self.judges in ("lists", "gains") else self.row_arguments
+        return {name: part for name, part in rows.items() if name in taken}
 
     @property
     def weighs_roles(self) -> bool:
         """Whether it takes weights by role."""
-        return set(ROLES) <= set(arguments_of(self.function))
+        return set(ROLES) <= set(self.row_arguments)
 
     @property
     def named_options(self) -> list[str]:
         """The options that a name can give."""
-        others = (*arguments_of(self.function), *_NOT_NAMED)
+        others = (*self.row_arguments, *_NOT_NAMED)
         return [
             name
             for name, each in self.parameters.items()

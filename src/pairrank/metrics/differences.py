@@ -61,16 +61,14 @@ def _mean_cost(
     check_choice(average, "average", ("pairs", "queries"))
     judged = check_rows(y_true, scores, rows, no_roles=OF_COSTS)
     order, starts, identifiers = by_query(judged)
-    totals = values = np.empty(0)
-    if order.size:
-        weight = judged.sample_weight
-        weight = np.ones(order.size) if weight is None else weight[order]
-        totals = np.add.reduceat(weight, starts[:-1])
-        shares = weight / np.repeat(totals, np.diff(starts))
-        labels = judged.labels[order].astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = cost(Rows(labels, judged.scores[order], shares, starts))
-        values = np.where(np.isnan(values), np.inf, values)
+    weight = judged.sample_weight
+    weight = np.ones(order.size) if weight is None else weight[order]
+    totals = np.add.reduceat(weight, starts[:-1])
+    shares = weight / np.repeat(totals, np.diff(starts))
+    labels = judged.labels[order].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = cost(Rows(labels, judged.scores[order], shares, starts))
+    values = np.where(np.isnan(values), np.inf, values)
     scaled = np.ldexp(totals, -np.frexp(totals.max(initial=0.0))[1])
     weights = scaled**2 if average == "pairs" else None
     return mean_over_queries(

@@ -116,8 +116,7 @@ def _ndcg(lists: Lists, discount: Discount, gain: Gain, *, every_k: bool) -> Flo
     check_choice(discount, "discount", ("standard", "letor"))
     check_choice(gain, "gain", ("exponential", "linear"))
     labels, starts = lists.labels, lists.starts
-    top = np.maximum.reduceat(labels, starts[:-1]) if labels.size else labels
-    top = np.repeat(top, np.diff(starts))
+    top = np.repeat(np.maximum.reduceat(labels, starts[:-1]), np.diff(starts))
     linear = gain == "linear"
     gains = labels / np.maximum(top, np.finfo(float).tiny) if linear else _scaled(labels, top)
     ideal, _ = sorted_segments(-gains, starts)

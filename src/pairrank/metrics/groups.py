@@ -62,10 +62,10 @@ def _ordered(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.integer
     """Return the groups, sorted or else in order of appearance, and the number of each row's."""
     names, codes = query_codes(check_identifiers(groups, "groups", n_rows))
     try:
-        order = np.array(sorted(range(names.size), key=names.tolist().__getitem__), dtype=np.intp)
+        names, number = np.unique(names, return_inverse=True)
     except TypeError:
         return names, codes
-    return names[order], np.argsort(order)[codes]
+    return names, number[codes]
 
 
 def _of_comparisons(
@@ -90,8 +90,7 @@ def _of_levels(
     counts = np.zeros((n_groups, n_groups, 3))
     for a in range(n_groups):
         for b in range(n_groups):
-            both = places_of[a] if a == b else np.concatenate((places_of[a], places_of[b]))
-            both = np.sort(both, kind="stable")
+            both = np.union1d(places_of[a], places_of[b])
             part = restricted(levels, both)
             sides = (np.ones(both.size, np.int64) if each is None else each for each in part.sides)
             masks = (codes[both] == group for group in (a, b))

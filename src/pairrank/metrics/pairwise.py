@@ -253,8 +253,6 @@ def right_and_total(
 def _each_group_weighs_one(levels: Levels) -> Levels:
     """Scale weights so that the rows of each group sum to 1, and so do the pairs of each edge."""
     sizes = np.diff(levels.group_start)
-    if not sizes.size:
-        return levels
 
     def shares(weight: FloatArray) -> FloatArray:
         totals = np.repeat(np.add.reduceat(weight, levels.group_start[:-1]), sizes)
@@ -296,10 +294,10 @@ def kendall_tau(
     0.6
     """
     judged = check_rows(y_true, scores, rows, no_roles=OF_TIES)
-    levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.sample_weight)
+    levels = Levels.build(judged.labels, **judged.layout)
     counts = levels.concordance(judged.scores)
     excess, by_label = counts[:, 0] - counts[:, 2], counts.sum(axis=1)
-    by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.sample_weight)
+    by_score = Levels.build(judged.scores, **judged.layout)
     below = by_label * np.sqrt(ratios(by_score.query_pair_weight, by_label))
     taus = np.where(by_label > 0, ratios(excess, below), np.nan).clip(-1.0, 1.0)
     return mean_over_queries(

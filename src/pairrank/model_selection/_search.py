@@ -12,19 +12,15 @@ from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._base import AnyKernel, BaseRanker, Graph, Seed
 from pairrank.estimators._docstrings import of_rows, ranker
 from pairrank.estimators._rows import Rows
-from pairrank.exceptions import (
-    NoPairsError,
-    NoPairsWarning,
-    ZeroWeightsWarning,
-)
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import matrix_part, splits_of, splits_of_pairs
@@ -99,7 +95,7 @@ class SearchedRanker(BaseRanker, ABC):
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self._scoring_of(y))
-        rows = self._check_rows(X, y, rows_given(rows_by_name, "")[0])
+        rows = self._check_rows(X, y, rows_by_name)
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)
@@ -180,7 +176,7 @@ class FoldSearch(SearchedRanker, ABC):
         model._check_parameters()
         model._preferences(rows)
         tried = {"param": self._strength, "values": grid, "scoring": scorer}
-        judged = clone(model).set_params(**self._not_in_folds)
+        judged = self._ranker(**self._not_in_folds)
         folds = folds_of(self.cv, rows, self.random_state)
         scores = [_scores_of_fold(judged, rows, fold, tried) for fold in folds]
         return np.array(scores)[:, :, None]

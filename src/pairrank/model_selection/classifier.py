@@ -22,7 +22,7 @@ from pairrank.estimators._docstrings import of_rows
 from pairrank.estimators._rows import keep
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.metrics._inputs import RowArguments, rows_given, takes_rows
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.splits import count_rows, matrix_part, splits_of
 
 
@@ -129,14 +129,14 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             )
         (X,) = indexable(X)
         n_rows = count_rows(X)
-        rows = validation.check_aligned(rows_given(rows_by_name, "")[0], n_rows)
-        self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
+        rows = validation.check_aligned(rows_by_name, n_rows)
+        weight = rows.get("sample_weight", np.ones(n_rows))
+        self.classes_, codes = _two_classes(y, n_rows, weight)
         self.ranker_ = self._ranker().fit(X, codes, **rows)
         for name in ("n_features_in_", "feature_names_in_"):
             keep(self, **{name: getattr(self.ranker_, name, None)})
         scores = self._left_out_scores(X, codes, rows)
-        weight = rows.get("sample_weight")
-        known = np.isfinite(scores) if weight is None else np.isfinite(scores) & (weight > 0)
+        known = np.isfinite(scores) & (weight > 0)
         if np.unique(codes[known]).size < 2:
             raise NoPairsError(
                 "no fold left out rows of both classes and kept some to learn from: give more rows "
@@ -146,8 +146,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         self.calibrator_ = CalibratedClassifierCV(
             _GivenScores(), method=self.method, cv=[(every, every)], ensemble=False
         )
-        weight = None if weight is None else weight[known]
-        self.calibrator_.fit(scores[known, None], codes[known], weight)
+        self.calibrator_.fit(scores[known, None], codes[known], weight[known])
         return self
 
     def predict_proba(self, X: Features) -> FloatArray:
@@ -226,7 +225,7 @@ def _scores(ranker: Any, X: Any) -> FloatArray:
     return np.asarray(method(X), dtype=np.float64)
 
 
-def _two_classes(y: Any, n_rows: int, weight: FloatArray | None) -> tuple[NDArray[Any], FloatArray]:
+def _two_classes(y: Any, n_rows: int, weight: FloatArray) -> tuple[NDArray[Any], FloatArray]:
     """Return the two classes in ascending order, and 0.0 or 1.0 for each row."""
     if y is None:
         raise PairrankError("classification requires y to be passed, but the target y is None")
@@ -241,7 +240,6 @@ def _two_classes(y: Any, n_rows: int, weight: FloatArray | None) -> tuple[NDArra
             f"{type_of_target(labels)}: wrap the classifier in "
             "sklearn.multiclass.OneVsRestClassifier, or rank the classes in their order"
         )
-    kept = codes if weight is None else codes[weight > 0]
-    if np.unique(kept).size < 2:
+    if np.unique(codes[weight > 0]).size < 2:
         raise PairrankError("y holds one class only: give rows of two classes")
     return classes, codes.astype(np.float64)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
+from pairrank.estimators._rows import are_given
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import AllRowArguments, rows_given, takes_rows
 from pairrank.model_selection.scorers import get_query_scorer, ranker_in, requested
@@ -136,8 +137,8 @@ def regularization_path(
     Raises
     ------
     ValueError
-        If there are no values, only one of X_val and y_val is given, or the estimator refuses its
-        input.
+        If there are no values, X_val or y_val is missing among arguments of validation rows, or the
+        estimator refuses its input.
 
     Notes
     -----
@@ -160,11 +161,7 @@ def regularization_path(
     training, validation = rows_given(rows, "", "_val")
     if X_val is None and isinstance(y_val, Pairs):
         X_val, validation = X, {**training, **validation}
-    if (X_val is None) != (y_val is None):
-        raise PairrankError(
-            "validation rows need both X_val and y_val; y_val alone may be Pairs over the "
-            "training rows"
-        )
+    is_judged = are_given(X_val, y_val, validation)
     training.update(fit_params or {})
     judged = requested(scorer, validation)
     model, stated = _clone_for(estimator, param, warm_start)
@@ -181,7 +178,7 @@ def regularization_path(
             interrupted = getattr(ranker, "status_", None) == "interrupted"
             if interrupted and fits:
                 break
-            score = np.nan if X_val is None else float(scorer(model, X_val, y_val, **judged))
+            score = float(scorer(model, X_val, y_val, **judged)) if is_judged else np.nan
         except KeyboardInterrupt:
             if not fits:
                 raise
@@ -199,7 +196,7 @@ def regularization_path(
         param=param,
         values=grid[: len(fits)],
         coefs=np.array(coefs),
-        scores=None if X_val is None else np.array(scores),
+        scores=np.array(scores) if is_judged else None,
         n_iters=np.array(n_iters, dtype=np.int64),
         best_index=index,
         best_estimator=None if chosen is None else chosen.set_params(**stated),

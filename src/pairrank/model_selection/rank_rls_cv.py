@@ -15,7 +15,8 @@ from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
-from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.exceptions import NoPairsError, PairrankError, ZeroWeightsWarning
+from pairrank.metrics._names import metric_named
 from pairrank.model_selection._search import Fold, Predicted, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import Comparisons, least_squares
 from pairrank.model_selection.rls_left_out import (
@@ -102,7 +103,6 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
         small = isinstance(problem, Comparisons) or problem.root.size <= _SMALL
         method = method_of(self.cv, problem.query_start.size - 1, small=small, n_folds=5)
         scorer = self._scorer(method, rows.y)
-        RankRLS()._preferences(rows)
         features = self._learnt_features(rows.X)
         self.__dict__.pop("kernel_", None)  # the ranker of the best alpha has its own
         self.cv_ = method
@@ -124,7 +124,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker):
     def _scorer(self, method: Any, y: Any) -> Any:
         scorer = get_query_scorer(self._scoring_of(y))
         closed = method == LEAVE_PAIR_OUT or (method == LEAVE_QUERY_OUT and isinstance(y, Pairs))
-        if closed and scorer is not get_query_scorer("pairwise_accuracy"):
+        if closed and getattr(scorer, "metric", None) != metric_named("pairwise_accuracy"):
             left = "pairs" if method == LEAVE_PAIR_OUT else "queries of comparisons"
             raise PairrankError(
                 f"scoring={self.scoring!r} needs the scores of a query, but leaving {left} out "
@@ -152,13 +152,13 @@ def _scores_of_margins(spectrum: Spectrum, grid: FloatArray, method: str) -> Flo
 def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer: Any) -> FloatArray:
     """Return the scores of a fold's test rows, (n_values, n_targets); NaN where none are learnt."""
     train, test = fold
-    some_weight = train.sample_weight is None or bool((train.sample_weight > 0).any())
-    if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
-        return np.full((grid.size, len(columns_of(train.y))), np.nan)
     learnt, judged, X_test = features, features, X
     if train.places is not None:
         learnt, judged, X_test = features[train.places], features[test.places], X[test.places]
-    problem = least_squares(train._replace(X=learnt))
+    try:
+        problem = least_squares(train._replace(X=learnt))
+    except NoPairsError:
+        return np.full((grid.size, len(columns_of(train.y))), np.nan)
     design = Design(judged)
     coefs = Spectrum(problem).coefs(grid)
     scores = [np.column_stack([design.scores(coef) for coef in each.T]) for each in coefs]

@@ -14,12 +14,12 @@ from scipy import sparse
 from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.estimators._rows import Rows
+from pairrank.estimators.rank_rls import RankRLS
 from pairrank.objective.normal_equations import (
     block_rows,
     centred,
     centred_blocks,
     dense,
-    whole_queries,
 )
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import counting_order, query_codes
@@ -55,7 +55,7 @@ class Equations(ABC):
 
     @abstractmethod
     def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A); only a long query is in pieces.
+        """Yield (equations, rows of A); of rows, only a long query is in pieces.
 
         `starts` says where the wanted queries begin, and their end; None: all queries.
         """
@@ -187,10 +187,9 @@ class Comparisons(Equations):
 
     def blocks(self, starts: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
-        limit = block_rows(self.n_features)
-        for part, _ in whole_queries(self.query_start if starts is None else starts, limit):
-            for piece in threads.blocks(part.stop, limit, part.start):
-                yield piece, self._rows(piece, slice(None))
+        first, last = (self.query_start if starts is None else starts)[[0, -1]].tolist()
+        for part in threads.blocks(last, block_rows(self.n_features), first):
+            yield part, self._rows(part, slice(None))
 
     def columns(self, features: slice) -> FloatArray:
         """Return columns of A; O(n_pairs) each."""
@@ -203,9 +202,8 @@ class Comparisons(Equations):
 
 
 def least_squares(rows: Rows) -> CentredRows | Comparisons:
-    """Return the least-squares problem of labels or comparisons; an error where there are none."""
-    if isinstance(rows.y, Pairs):
-        pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
-        pairs.require_pairs()
-        return Comparisons.build(rows.X, pairs, rows.qid)
+    """Return the problem of labels or comparisons; a NoPairsError if there is nothing to learn."""
+    preferences = RankRLS()._preferences(rows)
+    if isinstance(preferences, Pairs):
+        return Comparisons.build(rows.X, preferences, rows.qid)
     return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.sample_weight)

@@ -11,7 +11,6 @@ from scipy import linalg
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.model_selection.rls_equations import CentredRows, Equations
-from pairrank.preferences import Levels
 
 _LARGEST = 20_000
 _ENTRIES = 1 << 22
@@ -86,7 +85,7 @@ class Spectrum:
         return (alphas[:, None] if self.is_dual else -1.0) / (self.values + alphas[:, None])
 
     def factors(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, F): whole queries; a long query in pieces where F must be computed."""
+        """Yield (equations, F): all at once, or a block at a time where F must be computed."""
         if self.is_dual:
             yield slice(0, self.problem.root.size), self.vectors
             return
@@ -224,9 +223,7 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     """
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
-    sides = [Levels.build(y, problem.query_of, sample_weight=problem.root**2) for y in problem.y.T]
-    total = np.array([side.pair_weight for side in sides])
-    right, least = np.zeros((alphas.size, total.size)), 1.0
+    sums, least = np.zeros((2, alphas.size, problem.y.shape[1])), 1.0
     middles = spectrum.remainder(alphas)
     for query in range(problem.query_start.size - 1):
         rows = problem.equations_of(query)
@@ -238,8 +235,8 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
             less = np.sqrt(alpha / (spectrum.shift + alpha)) * unit
             residual = spectrum.base * b + scaled @ spectrum.moments
             diagonal = spectrum.base + np.einsum("ik,ik->i", scaled, F) - less**2
-            more, kept = _right_weight((scaled, F, less), diagonal, residual, y, root)
-            right[place] += more
+            more, kept = _weights_of_pairs((scaled, F, less), diagonal, residual, y, root)
+            sums[:, place] += more
             least = min(least, kept)
     if least < _ALONE:
         warnings.warn(
@@ -250,7 +247,7 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
             stacklevel=2,
         )
     with np.errstate(invalid="ignore"):
-        return right / total
+        return sums[0] / sums[1]
 
 
 def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -278,21 +275,21 @@ def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     return result / problem.root
 
 
-def _right_weight(
+def _weights_of_pairs(
     parts: tuple[FloatArray, FloatArray, FloatArray],
     diagonal: FloatArray,
     residual: FloatArray,
     y: FloatArray,
     root: FloatArray,
 ) -> tuple[FloatArray, float]:
-    """Return the weight of one query's pairs in the right order at one alpha, for each target.
+    """Return the weight of one query's pairs in the right order at one alpha, and of all its pairs.
 
-    `parts` are (G, F, l): the matrix M = I - u u' - H has the entries of G F' - l l' beside its
-    diagonal. Also return the least smaller eigenvalue of M_ij,ij, about, relative to M's largest
-    entry.
+    The shape is (2, n_targets). `parts` are (G, F, l): the matrix M = I - u u' - H has the entries
+    of G F' - l l' beside its diagonal. Also return the least smaller eigenvalue of M_ij,ij, about,
+    relative to M's largest entry.
     """
     scaled, F, less = parts
-    result, least, weight = np.zeros(y.shape[1]), 1.0, root**2
+    result, least, weight = np.zeros((2, y.shape[1])), 1.0, root**2
     step = max(1, _PAIR_ENTRIES // root.size)
     for first in range(0, root.size, step):
         rows = slice(first, first + step)
@@ -309,6 +306,7 @@ def _right_weight(
                 noise = _NOISE / kept * (np.abs(difference) + np.abs(e_i) + np.abs(e_j))
             credit = np.where(np.abs(margin) > noise, margin > 0.0, 0.5)
             counts = difference > 0.0
-            result[target] += weight[rows] @ np.where(counts, credit, 0.0) @ weight
+            result[0, target] += weight[rows] @ np.where(counts, credit, 0.0) @ weight
+            result[1, target] += weight[rows] @ counts @ weight
             least = min(least, kept[counts].min(initial=1.0))
     return result, float(least)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -11,7 +10,7 @@ from typing import Any, Unpack
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, arguments_of, takes_rows
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.metrics._names import Metric, metric_named, metric_of
 
 
@@ -30,7 +29,7 @@ class QueryScorer:
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.requests: dict[str, Any] = dict.fromkeys(arguments_of(metric.function), True)
+        self.requests: dict[str, Any] = dict.fromkeys(metric.row_arguments, True)
 
     @takes_rows("")
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Unpack[RowArguments]) -> float:
@@ -132,15 +131,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     >>> get_query_scorer("err@10:max_label=4")
     make_query_scorer(expected_reciprocal_rank, k=10, max_label=4)
     """
-    if callable(scoring):
-        return scoring
-    return _scorer_named(str(scoring))
-
-
-@functools.cache
-def _scorer_named(name: str) -> QueryScorer:
-    """Return the one scorer of a name."""
-    return QueryScorer(metric_named(name))
+    return scoring if callable(scoring) else QueryScorer(metric_named(scoring))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:

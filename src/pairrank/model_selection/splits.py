@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import BaseCrossValidator, GroupKFold
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
 from sklearn.utils import check_random_state
 
 from pairrank._protocols import FloatArray
@@ -302,14 +302,13 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
         raise PairrankError(f"{n_units} {units} cannot make {n_splits} folds: {remedy}")
     if counts is not None:
         return _thinned(pairs, counts, n_splits, generator)
+    every = np.zeros(pairs.n_pairs)
     if pairs.groups is None:
-        fold_of = generator.permutation(np.arange(pairs.n_pairs) % n_splits)
-        tests: Any = (np.flatnonzero(fold_of == fold) for fold in range(n_splits))
+        splits = KFold(n_splits, shuffle=True, random_state=generator).split(every)
     else:  # GroupKFold balances sizes; groups of one size are taken in random order
         groups = generator.permutation(n_units)[query_codes(pairs.groups)[1]]
-        split = GroupKFold(n_splits).split(np.zeros(pairs.n_pairs), groups=groups)
-        tests = (test for _, test in split)
-    return (_parted(pairs, test) for test in tests)
+        splits = GroupKFold(n_splits).split(every, groups=groups)
+    return ((pairs.select(train), pairs.select(test)) for train, test in splits)
 
 
 def splits_of_pairs(
@@ -327,26 +326,11 @@ def splits_of_pairs(
         if pairs.groups is not None or qid is None:
             return pair_folds(pairs, int(cv), random_state=0 if seed is None else seed)
         cv = QueryKFold(int(cv))
-    if isinstance(cv, QueryKFold) and qid is not None:
-        tests = [test for _, test in cv.split(qid, qid=qid)]
-        return [_parted(pairs, np.isin(pairs.i, test)) for test in tests]
     groups = pairs.groups
-    if groups is None and qid is not None:
+    if qid is not None and (groups is None or isinstance(cv, QueryKFold)):
         groups = qid[pairs.i]
-    if groups is None and isinstance(cv, QueryKFold):
-        raise PairrankError(
-            "QueryKFold keeps whole queries or groups, and the Pairs have neither: pass qid, "
-            "or Pairs(..., groups=...); a number of folds splits single comparisons"
-        )
     places = given_splits(cv, pairs.n_pairs, "comparisons", groups)
     return [(pairs.select(train), pairs.select(test)) for train, test in places]
-
-
-def _parted(pairs: Pairs, test: NDArray[Any]) -> PairSplit:
-    """Return all other comparisons, and those at the places of a test part."""
-    held = np.zeros(pairs.n_pairs, dtype=bool)
-    held[test] = True
-    return pairs.select(~held), pairs.select(held)
 
 
 def _thinned(

@@ -15,7 +15,6 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._weights import feature_names
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import rows_given
 from pairrank.preferences import Pairs
 
 
@@ -83,4 +82,4 @@ def subject_of(model: Any, X: Any) -> Subject:
 def judged_rows(y: Any, n_rows: int, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return checked labels, or Pairs, and the checked queries and weights that are given."""
     labels = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
-    return labels, validation.check_aligned(rows_given(given, "")[0], n_rows)
+    return labels, validation.check_aligned(given, n_rows)

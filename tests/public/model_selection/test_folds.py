@@ -102,7 +102,7 @@ def test_too_few_groups_or_comparisons_are_refused():
         RankNCGCV(cv=4).fit(np.eye(3), Pairs([0, 1, 2], [1, 2, 0]))
     with pytest.raises(PairrankError, match="not a seed"):
         pair_folds(pairs, 2, random_state="x")
-    with pytest.raises(PairrankError, match="neither: pass qid"):
+    with pytest.raises(PairrankError, match="the comparisons have none: pass qid"):
         RankNCGCV(cv=QueryKFold(2)).fit(np.eye(3), Pairs([0, 1, 2], [1, 2, 0]))
 
 
