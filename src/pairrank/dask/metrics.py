@@ -13,6 +13,8 @@ from pairrank._docstrings import described_by, entries, parameters_of
 from pairrank._validation import check_numbers
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
+from pairrank.blocks.cutting import rows_at, stacked
+from pairrank.blocks.sample import queries_of
 from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept, shared_by_tasks, task_of
 from pairrank.dask.partitions import check_alike, check_lengths, column_of
@@ -25,7 +27,6 @@ from pairrank.metrics._tallies import Tally
 from pairrank.metrics.lists import check_relevant_from
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
-from pairrank.preferences._codes import query_codes
 
 _SHARED = entries("""
 y_true : dask Array or Series of shape (n_rows,)
@@ -151,37 +152,28 @@ def _load(names: tuple[str, ...], number: int, *parts: Any) -> RowBlock:
 
 def _queries(rows: RowBlock) -> NDArray[Any]:
     """Return the queries of kept rows; without qid a single 0."""
-    kept, qid = kept_rows(rows), rows.qid
-    return query_codes(np.zeros(kept.size, np.int64)[kept] if qid is None else qid[kept])[0]
+    queries, query_of = queries_of(rows)
+    return queries[np.unique(query_of[kept_rows(rows)])]
 
 
 @tasks.alone
 def _judge(
     measure: Callable[..., Tally], block: RowBlock, crossing: NDArray[Any]
-) -> tuple[Tally, dict[str, Any]]:
+) -> tuple[Tally, RowBlock]:
     """Return the tally of a partition's whole queries, and the rows of the others."""
-    rows = {name: part for name, part in block._asdict().items() if part is not None}
-    rows["scores"] = rows.pop("X")
-    crosses = np.full(len(rows["scores"]), bool(crossing.size))
-    if block.qid is not None:
-        queries, query_of = query_codes(block.qid)
-        crosses = query_numbers(queries, crossing)[0][query_of]
-    whole = {name: part[~crosses] for name, part in rows.items()}
-    return _tally_of(measure, whole), {name: part[crosses] for name, part in rows.items()}
+    crosses = query_numbers(block, crossing) >= 0
+    return _tally_of(measure, rows_at(block, ~crosses)), rows_at(block, crosses)
 
 
 @tasks.alone
-def _judge_together(
-    measure: Callable[..., Tally], judged: list[tuple[Tally, dict[str, Any]]]
-) -> Tally:
+def _judge_together(measure: Callable[..., Tally], judged: list[tuple[Tally, RowBlock]]) -> Tally:
     """Return the tally of all partitions and of the queries that cross them."""
-    parts = [part for _, part in judged]
-    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    tallies = [tally for tally, _ in judged] + [_tally_of(measure, rows)]
-    return functools.reduce(Tally.plus, tallies)
+    of_crossing = _tally_of(measure, stacked([rows for _, rows in judged]))
+    return functools.reduce(Tally.plus, (tally for tally, _ in judged), of_crossing)
 
 
-def _tally_of(measure: Callable[..., Tally], rows: dict[str, Any]) -> Tally:
-    if not len(rows["y"]) or ("sample_weight" in rows and not rows["sample_weight"].any()):
+def _tally_of(measure: Callable[..., Tally], block: RowBlock) -> Tally:
+    if not block.X.size or (block.sample_weight is not None and not block.sample_weight.any()):
         return Tally(0.0, 0.0)
-    return measure(**rows)
+    rows = {name: part for name, part in block._asdict().items() if part is not None}
+    return measure(scores=rows.pop("X"), **rows)
