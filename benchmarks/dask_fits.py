@@ -24,7 +24,7 @@ from pairrank.dask import DaskRankNCG, DaskRankSVM
 
 N_PARTITIONS = 8
 SPEED_BAR, OVERHEAD_BAR, BYTES_BAR = 1.6, 1.5, 1.1
-OF_ROWS = ("join", "load_", "prepare")
+OF_ROWS = ("load_", "prepare")
 """What a worker keeps of rows has names that begin so."""
 _COMPUTED = 8
 """The items of work in the processor's cache that all workers share."""

@@ -18,6 +18,7 @@ from loss_table import weights_of
 from memory_passes import cut_rows
 from pairrank.blocks._contracts import CrossingRows
 from pairrank.blocks.catalog import describe
+from pairrank.blocks.crossing import merged
 from pairrank.blocks.crossing_cells import CrossingCells
 from pairrank.blocks.differences import prepare_differences
 from pairrank.blocks.groups import CrossingQueries
@@ -351,7 +352,7 @@ def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
     part = CrossingCells(((0.0, 1, 1.0),), queries, 0, scores)
     assert part.per_h[0] < 1.0
     first, second = map(part.summary, blocks)
-    (value, error, gradient_error), table = part.finish(first.merged(second))
+    (value, error, gradient_error), table = part.finish(merged(first, second))
     assert gradient_error <= 1e-10 * n**2
     losers, winners = (part.entries(rows, table) for rows in blocks)
     np.testing.assert_allclose(losers, n, rtol=1e-13)

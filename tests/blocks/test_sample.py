@@ -12,7 +12,7 @@ from memory_passes import cut_rows
 from pairrank.blocks import catalog
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
-from pairrank.blocks.layouts import prepare, sampled_levels
+from pairrank.blocks.layouts import prepare
 from pairrank.blocks.sample import Request, draw_rows, hashed
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
@@ -51,7 +51,7 @@ def test_the_sampled_sum_estimates_the_sum_of_every_pair(monkeypatch, kind, redu
     for seed in range(40):
         passes, found = sampled(monkeypatch, 600, y, [2000, 4500], seed=seed, **aligned)
         prepared = prepare(passes, found, SquaredHinge(), reduction=reduction)
-        levels = sampled_levels(prepared)
+        levels = prepared.sampled
         total = prepared.scale * levels.total_weight
         assert total == pytest.approx(every.reduced(reduction).total_weight, rel=1e-10)
         rows = found.sample.rows.X[:, 0].astype(int)

@@ -65,7 +65,7 @@ def received(dask_worker):
         size
         for entry in dask_worker.transfer_incoming_log
         for key, size in entry["keys"].items()
-        if not str(key).startswith(("join", "load_", "prepare"))
+        if not str(key).startswith(("load_", "prepare"))
     ]
 
 

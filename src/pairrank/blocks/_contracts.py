@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels
 
 Part = TypeVar("Part")
@@ -25,6 +26,15 @@ class RowBlock(NamedTuple):
     sample_weight: FloatArray | None = None
     winner_weight: FloatArray | None = None
     loser_weight: FloatArray | None = None
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels; a PairrankError says that there are none."""
+        if self.y is None:
+            raise PairrankError(
+                "the blocks have no labels: name their column, or yield (X, y) or (X, y, qid)"
+            )
+        return self.y
 
 
 class CrossingRows(NamedTuple):
@@ -51,6 +61,11 @@ class CrossingRows(NamedTuple):
     def query_of(self) -> NDArray[np.int32]:
         """The number of each row's query."""
         return np.repeat(self.query, np.diff(self.start))
+
+    @property
+    def sample_weight(self) -> FloatArray:
+        """The sample weights of the rows, 1 each where they have none."""
+        return self.weight[0] if len(self.weight) else np.ones(self.places.size)
 
     def at(self, scores: FloatArray) -> CrossingRows:
         """Return the rows with their scores, from those of all rows of the block."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +20,7 @@ from pairrank.blocks.sample import (
     SampleRows,
     draw_rows,
     merge_rows,
+    queries_of,
     width_of,
 )
 from pairrank.design import FAR, Design
@@ -63,7 +62,7 @@ class Catalog:
     labels: NDArray[Any]
     """All distinct labels of kept rows for an OrderGraph, else those of drawn rows, sorted."""
     crossing: NDArray[Any]
-    """The identifiers of crossing queries, sorted where they can be; of no qid a single 0."""
+    """The identifiers of crossing queries; of no qid a single 0."""
     sample: SampleRows
     """Some rows, with all columns that blocks have."""
 
@@ -102,9 +101,8 @@ class Catalog:
     @functools.cached_property
     def rounding(self) -> FloatArray:
         """About a bound on the rounding of X' v for v of norm 1, (n_features,), by the sample."""
-        X = self.sample.rows.X
-        X = X if self.origin is None else X.astype(np.float64) - self.origin
-        return _UNIT * np.sqrt(Design(X).squares_transposed(1.0 / self.sample.rate))
+        design = design_of(self.sample.rows.X, self.origin)
+        return _UNIT * np.sqrt(design.squares_transposed(1.0 / self.sample.rate))
 
 
 def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
@@ -128,48 +126,33 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
 def describe_block(index: int, block: RowBlock, request: Request) -> Description:
     """Return what a block reports in the first pass."""
     kept = kept_rows(block)
-    assert block.y is not None
-    n_rows = block.y.shape[0]
-    queries, query_of = np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
-    if block.qid is not None:
-        queries, query_of = query_codes(block.qid)
+    queries, query_of = queries_of(block)
     weight, drawn = block.sample_weight, draw_rows(index, block, kept, query_of, queries, request)
-    labels = block.y[kept] if isinstance(request.graph, OrderGraph) else drawn.rows.y
-    assert labels is not None
+    labels = block.labels[kept] if isinstance(request.graph, OrderGraph) else drawn.rows.labels
     n_kept = int(np.count_nonzero(kept))
     return Description(
-        n_rows=n_rows,
+        n_rows=kept.size,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         labels=level_codes(labels)[0],
-        queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
+        queries=queries[np.unique(query_of[kept])],
         drawn=drawn,
     )
 
 
 def kept_rows(block: RowBlock) -> NDArray[np.bool_]:
     """Return which rows have a positive weight in some role, (n_rows,)."""
-    if block.y is None:
-        raise PairrankError(
-            "the blocks have no labels: name their column, or yield (X, y) or (X, y, qid)"
-        )
     weight = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)[0]
-    return np.ones(len(block.y), dtype=bool) if weight is None else weight > 0
+    return np.ones(len(block.labels), dtype=bool) if weight is None else weight > 0
 
 
-def query_numbers(
-    queries: NDArray[Any], wanted: NDArray[Any]
-) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Return which of a block's queries are among `wanted`, and their numbers there (else 0)."""
-    if queries.dtype == object or wanted.dtype == object:
-        numbers = {identifier: at for at, identifier in enumerate(wanted.tolist())}
-        places = [numbers.get(identifier, -1) for identifier in queries.tolist()]
-        found = np.array(places, dtype=np.int32)
-        return found >= 0, np.maximum(found, 0)
-    place = np.searchsorted(wanted, queries).astype(np.int32)
-    place[place == wanted.size] = 0
-    is_among = wanted[place] == queries if wanted.size else np.zeros(queries.size, dtype=bool)
-    return is_among, np.where(is_among, place, 0).astype(np.int32)
+def query_numbers(block: RowBlock, wanted: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the number of each row's query among the identifiers `wanted`; -1: none of them."""
+    queries, query_of = queries_of(block)
+    names, code = query_codes(np.concatenate((wanted, queries)))
+    number = np.full(names.size, -1, dtype=np.int32)
+    number[code[: wanted.size]] = np.arange(wanted.size)
+    return number[code[wanted.size :]][query_of]
 
 
 def design_of(X: Any, origin: FloatArray | None) -> Design:
@@ -182,13 +165,7 @@ def crossing_queries(given: Sequence[NDArray[Any]]) -> tuple[int, NDArray[Any]]:
 
     `given` are the distinct identifiers of the kept rows of each block.
     """
-    filled = [each for each in given if each.size]
-    kinds = {"text" if each.dtype.kind in "US" else each.dtype.kind for each in filled}
-    if len(kinds) == 1 and kinds != {"O"}:
-        queries, counts = np.unique(np.concatenate(filled), return_counts=True)
-        return queries.size, queries[counts > 1]
-    counted = Counter(chain.from_iterable(each.tolist() for each in filled))  # never rounded
-    several = [identifier for identifier, count in counted.items() if count > 1]
-    crossing = np.empty(len(several), dtype=object)
-    crossing[:] = several
-    return len(counted), crossing
+    if len({each.dtype.kind for each in given}) > 1:  # numbers of two kinds could be rounded
+        given = [each.astype(object) for each in given]
+    queries, query_of = query_codes(np.concatenate(given))
+    return queries.size, queries[np.bincount(query_of, minlength=queries.size) > 1]

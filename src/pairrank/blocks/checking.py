@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import zlib
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 
 _END: Any = object()
 _WORDS = 1021
-_WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
+_CHECKS: dict[str, Any] = {
+    "y": check_labels,
+    **ALIGNED,
+    "sample_weight": functools.partial(check_weights, all_zero=True),
+}
+"""The checks of a block's labels, queries and weights; all weights of a block may be 0."""
 
 
 class Checks:
@@ -60,8 +66,7 @@ class Checks:
     ) -> Generator[tuple[int, RowBlock], None, None]:
         """Yield the number and the checked rows of each block with rows, from number `start` on."""
         number = start
-        blocks = self.source.read(start, labelled=labelled)
-        try:
+        with contextlib.closing(self.source.read(start, labelled=labelled)) as blocks:
             while True:
                 with naming(f"block {number} of {self.source.name}"):
                     block = next(blocks, _END)
@@ -72,8 +77,6 @@ class Checks:
                     yield number, checked
                 del block, checked
                 number += 1
-        finally:
-            getattr(blocks, "close", bool)()
 
     def _check(self, block: Any, labelled: bool) -> RowBlock:
         given = as_row_block(block)
@@ -142,15 +145,9 @@ def digest_of(X: Any) -> int:
 
 
 def checked_parts(given: RowBlock, n_rows: int) -> dict[str, Any]:
-    """Return checked labels, queries and weights of a block, which may have weights of 0 only."""
-    parts: dict[str, Any] = {} if given.y is None else {"y": check_labels(given.y, n_rows)}
-    for name, check in ALIGNED.items():
-        part = getattr(given, name)
-        if part is not None and name in _WEIGHTS:
-            parts[name] = check_weights(part, n_rows, name, all_zero=True)
-        elif part is not None:
-            parts[name] = check(part, n_rows)
-    return parts
+    """Return the labels, queries and weights of a block that are given, checked."""
+    parts = {name: part for name, part in given._asdict().items() if part is not None}
+    return {name: _CHECKS[name](part, n_rows) for name, part in parts.items() if name in _CHECKS}
 
 
 def kinds_of(block: RowBlock) -> dict[str, str]:

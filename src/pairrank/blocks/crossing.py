@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmoidal, Squares, Tubes
 from pairrank.blocks._contracts import CrossingRows
+from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.crossing_boxes import CrossingBoxes
 from pairrank.blocks.crossing_cells import CrossingCells
 from pairrank.blocks.groups import CrossingQueries
@@ -14,22 +15,23 @@ from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.plan import check_eps
 from pairrank.pair_sums.profiles import LEAST_EPS
 
-if TYPE_CHECKING:
-    from pairrank.blocks.catalog import Catalog
-
 MOST_LEVELS = 1024
 """A crossing query has at most so many distinct labels."""
 MOST_TABLES = 100_000
 """All blocks together send at most so many tables of moments, one for each class of a block."""
 
 
+Summary = dict[int, Any]
+"""What has `merged(other)`, by query or of all queries at 0; None where the value is infinite."""
+
+
 class CrossingSum(Protocol):
     """The sum of a loss over the pairs of crossing queries; sent to all blocks."""
 
-    def summary(self, rows: CrossingRows) -> Any:
-        """Return what other blocks must know of a block's rows; has `merged(other)`."""
+    def summary(self, rows: CrossingRows) -> Summary:
+        """Return what other blocks must know of a block's rows."""
 
-    def finish(self, merged: Any) -> tuple[FloatArray, Any]:
+    def finish(self, merged: Summary) -> tuple[FloatArray, Any]:
         """Return totals and what gives each row its gradient, from the summary of all blocks.
 
         The totals are the value, a bound on its error, and one on the sum over rows of the errors
@@ -66,11 +68,13 @@ def sharper_eps(eps: float, sharpness: int) -> float:
     return max(eps * 0.01**sharpness, min(eps, LEAST_EPS))
 
 
-def merged(first: Any, second: Any) -> Any:
-    """Return the summaries of two sets of blocks together; None: these have no crossing rows."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first.merged(second)
+def merged(first: Summary, second: Summary) -> Summary:
+    """Return the summaries of two sets of blocks together; may write into the first."""
+    for key, part in second.items():
+        known = first.setdefault(key, part)
+        if known is not part:
+            first[key] = None if known is None or part is None else known.merged(part)
+    return first
 
 
 def require_moments(loss: PairLoss, n_levels: int, n_tables: int, catalog: Catalog) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pairrank._protocols import FloatArray, Sigmoidal
@@ -16,29 +14,11 @@ from pairrank.pair_sums.profiles import MOST
 from pairrank.pair_sums.sigmoid import KINDS
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
-MOST_MOMENTS = 1 << 24
-"""More moments of a side than this, 128 MB, mean that scores are too far apart."""
-
-
-@dataclass(frozen=True, eq=False)
-class BoxMoments:
-    """The moments of some rows; None: their scores are out of range, or too far apart."""
-
-    moments: Moments | None
-
-    def merged(self, other: BoxMoments) -> BoxMoments:
-        """Return the moments of both sets of rows."""
-        if self.moments is None or other.moments is None:
-            return BoxMoments(None)
-        moments = self.moments.merged(other.moments)
-        return BoxMoments(None if moments.values[0].size > MOST_MOMENTS else moments)
-
 
 class CrossingBoxes(LevelBoxes):
     """A `CrossingSum` of a sigmoidal loss; every class has its own boxes.
 
-    Scores that are out of range, or so far apart that there would be more than `MOST_MOMENTS`
-    numbers, give the value infinity.
+    Scores that are out of range, or too far apart, give the value infinity.
     """
 
     def __init__(self, family: Sigmoidal, queries: CrossingQueries, eps: float) -> None:
@@ -46,14 +26,14 @@ class CrossingBoxes(LevelBoxes):
         super().__init__(KINDS[family.slope], KINDS[family.value], links, eps, queries.start)
         self.queries = queries
 
-    def summary(self, rows: CrossingRows) -> BoxMoments:
+    def summary(self, rows: CrossingRows) -> dict[int, Moments | None]:
         """Return the moments of a block's rows; O(rows)."""
         placed = self._boxes(rows)
-        return BoxMoments(None if placed is None else placed.moments(*_sides(rows)))
+        return {0: None if placed is None else placed.moments(*_sides(rows))}
 
-    def finish(self, merged: BoxMoments) -> tuple[FloatArray, Moments | None]:
+    def finish(self, merged: dict[int, Moments | None]) -> tuple[FloatArray, Moments | None]:
         """Return the totals and each box's series of its rows' gradients."""
-        moments, queries = merged.moments, self.queries
+        moments, queries = merged[0], self.queries
         if moments is None:
             return np.array([np.inf, 0.0, 0.0]), None
         error = self.eps * queries.weight

@@ -19,6 +19,7 @@ from pairrank.pair_sums.cells import (
     Unit,
     UnitSum,
     cells_per_margin,
+    cells_per_score,
     grid_of_table,
     sweep_moments,
     windowed_grid,
@@ -26,8 +27,8 @@ from pairrank.pair_sums.cells import (
 from pairrank.pair_sums.piecewise import is_smooth, stated, term_arrays
 
 IntArray = NDArray[np.int64]
-Tables = dict[int, tuple[IntArray, FloatArray] | None]
-"""Each query's cells and their polynomials, (S, C, B, 3); None where scores fit no grid."""
+Tables = dict[int, tuple[IntArray, FloatArray]]
+"""The cells and their polynomials, (S, C, B, 3), of each query whose scores fit a grid."""
 
 MOST_ENTRIES = 1 << 22
 """A table has at most about so many entries per moment: cells are wider where it would have more.
@@ -35,50 +36,33 @@ MOST_ENTRIES = 1 << 22
 Of 5 levels it holds 800,000 cells, which is 100 MB."""
 FINER, MOST_SHARPNESS = 16, 2
 """Each of two sharpenings divides the cells' width by 16."""
-_LARGEST = 1e150
+_LARGEST, _LARGEST_FIT = 1e150, LARGEST_CELL / 32.0
 _TAIL = 1e-3
 """Cells are as many as asked for between these quantiles of the scores."""
-_MARGINS_PER_SPREAD = 64
-"""Where no margin is positive, the scores are as many margins wide: more than in memory."""
+_FINER_WITHOUT_MARGIN = 4
+"""Cells are so many times finer than in memory where no margin is positive."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Moments of some rows of a query by side, class and cell, (S, C, B, 3); cells at `position`.
 
-    Cells are numbered absolutely: cell c holds the scores from c h to (c + 1) h. None where scores
-    fit no grid.
+    Cells are numbered absolutely: cell c holds the scores from c h to (c + 1) h.
     """
 
     position: IntArray
-    moments: FloatArray | None
-    additions: float = 0.0
+    moments: FloatArray
+    additions: float
     """The most additions that an entry may be made of: its rounding is relative to them."""
 
     def merged(self, other: Cells) -> Cells:
         """Return the moments of both sets of rows; may write into these."""
-        if self.moments is None or other.moments is None:
-            return Cells(self.position[:0], None)
         position, moments = np.union1d(self.position, other.position), self.moments
         if position.size > self.position.size:
             moments = np.zeros((*moments.shape[:2], position.size, 3))
             moments[:, :, np.searchsorted(position, self.position)] = self.moments
         moments[:, :, np.searchsorted(position, other.position)] += other.moments
         return Cells(position, moments, max(self.additions, other.additions) + 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class CellSums:
-    """The moments of some rows by query."""
-
-    by_query: dict[int, Cells]
-
-    def merged(self, other: CellSums) -> CellSums:
-        """Return the moments of both sets of rows; may write into these."""
-        own = self.by_query
-        for query, cells in other.by_query.items():
-            own[query] = own[query].merged(cells) if query in own else cells
-        return self
 
 
 class CrossingCells:
@@ -102,17 +86,17 @@ class CrossingCells:
         most = MOST_ENTRIES // (2 * np.diff(queries.start))
         self.per_h = cells_per_unit(scores, self.terms[0], cells, most)
 
-    def summary(self, rows: CrossingRows) -> CellSums:
-        """Return the moments of these rows; O(rows + cells)."""
-        return CellSums({query: self._cells(query, part) for query, _, part in self._parts(rows)})
+    def summary(self, rows: CrossingRows) -> dict[int, Cells | None]:
+        """Return the moments of these rows by query; O(rows + cells)."""
+        parts = self._parts(rows)
+        return {query: self._cells(query, unit, scores) for query, unit, scores in parts}
 
-    def finish(self, merged: CellSums) -> tuple[FloatArray, Tables]:
+    def finish(self, merged: dict[int, Cells | None]) -> tuple[FloatArray, Tables]:
         """Return the totals and each cell's polynomial; O(levels cells)."""
         totals = np.zeros(3)
         tables: Tables = {}
-        for query, cells in sorted(merged.by_query.items()):
-            tables[query] = None
-            if cells.moments is None:
+        for query, cells in sorted(merged.items()):
+            if cells is None:
                 totals[0] = np.inf
                 continue
             grid = Grid(self.per_h[query], cells.position, 0, 0)
@@ -128,46 +112,36 @@ class CrossingCells:
     def entries(self, rows: CrossingRows, table: Tables) -> FloatArray:
         """Return the rows' gradients; O(rows)."""
         result = np.zeros((1, rows.scores.size))
-        for query, own, part in self._parts(rows):
-            found = table[query]
-            if found is None:
-                result[:, own] = np.nan
+        for query, unit, scores in self._parts(rows):
+            if query not in table:
+                result[:, unit.rows] = np.nan
                 continue
-            grid = grid_of_table(self.per_h[query], found[0], part.scores)
-            assert grid is not None, "a table is given the scores that its summaries had"
-            unit = self._unit_sum(query, part, grid)
-            unit.read(found[1], unit.unit.weight, result[:, own])
+            position, polynomials = table[query]
+            grid = grid_of_table(self.per_h[query], position, scores)
+            UnitSum(unit, self.terms, scores, grid).read(polynomials, unit.weight, result)
         return result[0]
 
-    def _parts(self, rows: CrossingRows) -> Iterator[tuple[int, slice, CrossingRows]]:
-        """Yield the number, the places and the rows of each query that has a pair."""
+    def _parts(self, rows: CrossingRows) -> Iterator[tuple[int, Unit, FloatArray]]:
+        """Yield the number, the rows and the scores of each query that has a pair."""
         for at in np.flatnonzero(self.queries.scale[rows.query] > 0.0).tolist():
-            own = slice(*rows.start[at : at + 2].tolist())
-            part = rows._replace(
-                scores=rows.scores[own], code=rows.code[own], weight=rows.weight[:, own]
-            )
-            yield int(rows.query[at]), own, part
+            query, own = int(rows.query[at]), slice(*rows.start[at : at + 2].tolist())
+            first, edges, n_codes = self.queries.classes(query)
+            code, links = rows.code[own] - np.int32(first), links_of(edges, n_codes)
+            weight = rows.weight[:, own] if len(rows.weight) else NO_WEIGHT
+            scale = float(self.queries.scale[query])
+            yield query, Unit(own, code, weight, n_codes, links, scale), rows.scores[own]
 
-    def _cells(self, query: int, rows: CrossingRows) -> Cells:
-        scores, per_h = rows.scores, self.per_h[query]
-        low, high = range_of(scores)
+    def _cells(self, query: int, unit: Unit, scores: FloatArray) -> Cells | None:
+        """Return the moments of a query's rows; None where scores fit no grid."""
+        (low, high), per_h = range_of(scores), self.per_h[query]
         largest = max(abs(low), abs(high))
         fits = largest < _LARGEST and 16.0 * largest * per_h < LARGEST_CELL
         grid = windowed_grid(scores, low, high, per_h, MOST_ENTRIES) if fits else None
         if grid is None:
-            return Cells(np.empty(0, dtype=np.int64), None)
-        moments = self._unit_sum(query, rows, grid).moments()
-        additions = float(scores.size if len(rows.weight) else moments[..., 0].max())
+            return None
+        moments = UnitSum(unit, self.terms, scores, grid).moments()
+        additions = float(unit.n_rows if unit.weight.size else moments[..., 0].max())
         return Cells(grid.position, moments, additions)
-
-    def _unit_sum(self, query: int, rows: CrossingRows, grid: Grid) -> UnitSum:
-        first, edges, n_codes = self.queries.classes(query)
-        weight = rows.weight if len(rows.weight) else NO_WEIGHT
-        own, scale = slice(0, rows.scores.size), float(self.queries.scale[query])
-        unit = Unit(
-            own, rows.code - np.int32(first), weight, n_codes, links_of(edges, n_codes), scale
-        )
-        return UnitSum(unit, self.terms, rows.scores, grid)
 
 
 def cells_per_unit(
@@ -175,17 +149,14 @@ def cells_per_unit(
 ) -> FloatArray:
     """Return 1/h of each query, powers of two, from scores that are like those to come.
 
-    `cells` is their number per positive margin, `most` that of all cells of a query. Where no
-    margin is positive, the scores are some margins wide.
+    `cells` is their number per positive margin, `most` that of all cells of a query.
     """
-    margin, spread, largest = float(margins.max()), 0.0, abs(float(margins.max()))
+    low, high, largest = 0.0, 0.0, abs(float(margins.max()))
     if scores.size and np.isfinite(scores).all():
-        spread = float(np.diff(np.quantile(scores, (_TAIL, 1.0 - _TAIL)))[0])
+        low, high = np.quantile(scores, (_TAIL, 1.0 - _TAIL)).tolist()
         largest = max(largest, float(abs(scores).max()))
+    finer = 1 if margins.max() > 0.0 else _FINER_WITHOUT_MARGIN
     with np.errstate(divide="ignore", over="ignore"):
-        limit = np.minimum(most / np.float64(spread), LARGEST_CELL / 32.0 / max(largest, 1e-280))
-        if margin > 0.0:
-            wanted = np.exp2(np.ceil(np.log2(cells / margin)))
-        else:
-            wanted = _MARGINS_PER_SPREAD * cells / np.float64(spread) if spread > 0.0 else 1.0
-        return np.asarray(np.exp2(np.floor(np.log2(np.minimum(wanted, limit)))))
+        wanted = cells_per_score(low, high, margins, finer * cells)
+        limit = np.minimum(most / np.float64(high - low), _LARGEST_FIT / max(largest, 1e-280))
+        return np.fmin(wanted, np.exp2(np.floor(np.log2(limit))))

@@ -15,8 +15,8 @@ from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.crossing import require_moments
 from pairrank.blocks.groups import CrossingQueries
-from pairrank.blocks.layouts import split_rows, weight_of_whole
-from pairrank.blocks.sample import drawn_alone
+from pairrank.blocks.layouts import Prepared, split_rows, weight_of_whole
+from pairrank.blocks.sample import SampleRows, drawn_alone, queries_of
 from pairrank.blocks.squares import SquareSums, sums_by_query
 from pairrank.exceptions import PairrankError
 from pairrank.objective import centred_sums
@@ -32,7 +32,7 @@ class LabelSums(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a block reports of its whole queries."""
+    """The totals of the whole queries of a block, or of all crossing queries."""
 
     n_pairs: int
     n_queries: int
@@ -56,31 +56,13 @@ class DifferencePlan:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedDifferences:
+class PreparedDifferences(Prepared):
     """Blocks that are laid out for differences."""
 
-    catalog: Catalog
-    plan: DifferencePlan
-    n_pairs: int
-    n_ties: None
-    row_weight: float
-    n_queries: int
-    """The number of queries with rows of positive weight."""
-    square: float
-    """The weighted squares of the labels about the means of queries."""
-    crossing: CrossingQueries | None
-    """The queries that cross blocks."""
-    scale: float = 1.0
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of the labels of a query."""
-        return float(np.sqrt(self.square / self.row_weight))
-
-    @property
-    def size(self) -> float:
-        """The mean weight of a query."""
-        return self.row_weight / self.n_queries
+    size: float
+    """The mean weight of a query."""
+    spread: float
+    """The standard deviation of the labels of a query."""
 
 
 def prepare_differences(
@@ -91,13 +73,13 @@ def prepare_differences(
     A NoPairsError says that the labels of no query differ. Two rounds over the labels, one where no
     query crosses blocks; X is not read.
     """
-    y: Any = catalog.sample.rows.y
-    if y.dtype.kind not in "biuf":
+    if catalog.sample.rows.labels.dtype.kind not in "biuf":
         raise PairrankError(
             "y holds text, but differences of labels need numbers: replace each label by its value"
         )
     plan = DifferencePlan(catalog.crossing, mean_cost)
-    n_pairs, n_queries, weights, squares, crossing = 0, 0, [], [], None
+    reports: list[Report] = []
+    crossing = None
     if catalog.crossing.size:
         parts = passes.prepare(sum_crossing_labels, plan)
         queries = np.concatenate([part.sums.query for part in parts])
@@ -105,8 +87,9 @@ def prepare_differences(
         counts = np.concatenate([part.n_rows for part in parts])
         n_rows = np.bincount(queries, counts).astype(np.int64)
         totals = functools.reduce(SquareSums.merged, [part.sums for part in parts])
-        n_pairs, n_queries = int(n_rows @ n_rows), totals.query.size
-        weights, squares = [float(totals.weight.sum())], [float(totals.products[0, 0])]
+        n_queries, weight = totals.query.size, float(totals.weight.sum())
+        square = float(totals.products[0, 0])
+        reports.append(Report(int(n_rows @ n_rows), n_queries, weight, square))
         plan = replace(plan, totals=totals)
         by_query = np.full(n_queries, 2.0) if mean_cost else totals.weight
         own = np.arange(n_queries)
@@ -116,21 +99,23 @@ def prepare_differences(
             scale=1.0 / by_query,
             weight=0.5 * float(by_query.sum()),
         )
-    reports = passes.prepare(lay_out_differences, plan)
-    square = sum([*squares, *(report.square for report in reports)])
+    reports += passes.prepare(lay_out_differences, plan)
+    n_pairs, of_queries, weights, squares = zip(*reports, strict=True)
+    n_queries, row_weight, square = sum(of_queries), math.fsum(weights), sum(squares)
     if square == 0.0:
         raise no_pairs(catalog.n_kept, catalog.n_queries, catalog.labels[:1])
     if not np.isfinite(square):
         raise PairrankError("the squares of y overflow: scale the labels down")
+    total = 2.0 * n_queries if mean_cost else row_weight
     return PreparedDifferences(
         catalog=catalog,
-        plan=plan,
-        n_pairs=n_pairs + sum(report.n_pairs for report in reports),
+        n_pairs=sum(n_pairs),
         n_ties=None,
-        row_weight=math.fsum([*weights, *(report.weight for report in reports)]),
-        n_queries=n_queries + sum(report.n_queries for report in reports),
-        square=square,
+        scale=1.0,
         crossing=crossing,
+        sampled=_sampled_differences(catalog.sample, mean_cost, total),
+        size=row_weight / n_queries,
+        spread=float(np.sqrt(square / row_weight)),
     )
 
 
@@ -154,8 +139,8 @@ def lay_out_differences(
         label = _labels(block)[rows.places] - plan.totals.mean[query, 0]
         rows = rows._replace(code=query, label=label)
         if plan.mean_cost:
-            by_row = rows.weight[0] if len(rows.weight) else np.ones(query.size)
-            rows = rows._replace(weight=(2.0 * by_row / plan.totals.weight[query])[None])
+            weight = 2.0 * rows.sample_weight / plan.totals.weight[query]
+            rows = rows._replace(weight=weight[None])
     return BlockLayout(whole, rows), report
 
 
@@ -180,39 +165,27 @@ def _whole(
 
 
 def _labels(block: RowBlock) -> FloatArray:
-    return np.asarray(block.y, dtype=np.float64)
+    return np.asarray(block.labels, dtype=np.float64)
 
 
-def sampled_differences(prepared: PreparedDifferences) -> Differences | None:
+def _sampled_differences(sample: SampleRows, mean_cost: bool, total: float) -> Differences | None:
     """Return the differences among the sampled rows; None where no labels differ.
 
     A row counts for the inverse of its probability, with `mean_cost` the rows of a query together
-    for that of their query. Weights are scaled to the total of all rows.
+    for that of their query. Weights are scaled to the total of all queries.
     """
-    sample, plan = prepared.catalog.sample, prepared.plan
-    rows = sample.rows
+    rows, weight = sample.rows, 1.0 / sample.rate
     if not sample.n_rows:
         return None
-    labels = _labels(rows)
-    weight = 1.0 / sample.rate
     if rows.sample_weight is not None:
         weight = weight * rows.sample_weight
-    differences = Differences.build(labels, rows.qid, sample_weight=weight)
-    total = prepared.row_weight
-    if plan.mean_cost:
-        query_of = differences.query_of
-        query_of = np.zeros(labels.size, dtype=np.int32) if query_of is None else query_of
-        each = np.where(drawn_alone(sample), 1.0, 1.0 / sample.rate)
-        of_query = np.zeros(differences.query_weight.size)
-        of_query[query_of] = 2.0 * each
-        by_row = differences.share() * of_query[query_of]
-        differences = replace(differences, weight=by_row, query_weight=of_query)
-        total = 2.0 * prepared.n_queries
-    kept = differences.weight
-    assert kept is not None
-    if not differences.target[kept > 0].any():
+    differences = Differences.build(_labels(rows), rows.qid, sample_weight=weight)
+    by_query = differences.query_weight
+    if mean_cost:
+        query_of, by_query = queries_of(rows)[1], np.zeros(by_query.size)
+        by_query[query_of] = np.where(drawn_alone(sample), 1.0, 1.0 / sample.rate)
+        weight = differences.share() * by_query[query_of]
+    if not differences.target[weight > 0].any():
         return None
-    factor = total / float(differences.query_weight.sum())
-    return replace(
-        differences, weight=kept * factor, query_weight=differences.query_weight * factor
-    )
+    factor = total / float(by_query.sum())
+    return replace(differences, weight=weight * factor, query_weight=by_query * factor)

@@ -27,12 +27,6 @@ class CrossingQueries:
     weight: float
     """The weight of all pairs, scaled."""
 
-    @classmethod
-    def of_levels(cls, levels: Levels) -> CrossingQueries:
-        """Return the queries of preferences over classes as rows, scaled by their reduction."""
-        scale = np.where(levels.query_pair_weight > 0.0, levels.pair_scale, 0.0)
-        return cls(levels.query_group, levels.edges, scale, levels.total_weight)
-
     def classes(self, query: int) -> tuple[int, NDArray[np.int64] | None, int]:
         """Return the first class of a query, the edges and the number of its classes, from 0 on."""
         first, stop = self.start[query : query + 2].tolist()
@@ -83,8 +77,7 @@ def group_rows(
 
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
     """Return the groups of all blocks together."""
-    filled = [part for part in parts if part.query.size] or parts[:1]
-    return _grouped(*(np.concatenate(each, axis=-1) for each in zip(*filled, strict=True)))
+    return _grouped(*(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)))
 
 
 def _grouped(query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray) -> CrossingGroups:
@@ -99,9 +92,11 @@ def _grouped(query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray)
     return CrossingGroups(of_query.astype(np.int32), distinct[of_label], sums)
 
 
-def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, int]:
-    """Return the preferences over groups as rows, and the exact number of pairs of their rows."""
-    graph = present_graph(graph, groups.label) if groups.query.size else None
+def crossing_pairs(
+    groups: CrossingGroups, graph: Any, reduction: str
+) -> tuple[CrossingQueries | None, int]:
+    """Return the pairs between groups, if there are any, and the exact number of pairs of rows."""
+    graph = present_graph(graph, groups.label)
     if graph is None:
         return None, 0
     weight = groups.totals[3:] if len(groups.totals) > 3 else groups.totals[:1]
@@ -109,8 +104,12 @@ def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, 
     weights = dict(zip(names, weight, strict=True))
     levels = Levels.build(groups.label, groups.query, graph=graph, **weights)
     _, winners, losers = groups.counts[:, levels.row_of]
-    counts = pairs_by_query(winners, losers, levels.query_group, levels.edges)
-    return levels, int(counts.sum())
+    n_pairs = int(pairs_by_query(winners, losers, levels.query_group, levels.edges).sum())
+    if not n_pairs:
+        return None, 0
+    levels = scaled_by(levels, reduction)
+    scale = np.where(levels.query_pair_weight > 0.0, levels.pair_scale, 0.0)
+    return CrossingQueries(levels.query_group, levels.edges, scale, levels.total_weight), n_pairs
 
 
 def scaled_by(levels: Levels, reduction: str) -> Levels:

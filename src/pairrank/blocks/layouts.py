@@ -16,15 +16,15 @@ from pairrank.blocks.crossing import require_moments
 from pairrank.blocks.groups import (
     CrossingGroups,
     CrossingQueries,
-    crossing_levels,
+    crossing_pairs,
     group_rows,
     merge_groups,
     present_graph,
     scaled_by,
 )
-from pairrank.blocks.sample import drawn_alone
-from pairrank.preferences import Levels, OrderGraph
-from pairrank.preferences._codes import no_pairs, query_codes, scale_to
+from pairrank.blocks.sample import SampleRows, drawn_alone, queries_of
+from pairrank.preferences import Differences, Levels, OrderGraph
+from pairrank.preferences._codes import no_pairs, scale_to
 from pairrank.preferences.roles import weights_of_rows
 
 
@@ -41,7 +41,7 @@ class LayoutPlan:
 
 
 class Report(NamedTuple):
-    """What a block reports of its whole queries."""
+    """The totals of the whole queries of a block, or of all crossing queries."""
 
     n_ties: int = 0
     n_pairs: int = 0
@@ -54,24 +54,17 @@ class Prepared:
     """Blocks that are laid out: the catalog with exact totals of pairs."""
 
     catalog: Catalog
-    plan: LayoutPlan
     n_pairs: int
-    n_ties: int
-    pair_weight: float
-    """The weight of all pairs, as scaled by the layouts: T, or the number of queries with a pair
-    for the reduction "query"."""
+    n_ties: int | None
+    scale: float
+    """The factor on all pairs that the reduction asks for, beside scales in the layouts."""
     crossing: CrossingQueries | None
     """The queries that cross blocks, if one of them has a pair."""
+    sampled: Levels | Differences | None
+    """The preferences among the sampled rows, scaled to the weight of all pairs, if there are any.
 
-    @property
-    def scale(self) -> float:
-        """The factor on all pairs that the reduction asks for, beside scales in the layouts."""
-        catalog = self.catalog
-        if self.plan.reduction == "query":
-            return catalog.row_weight / max(1, catalog.n_queries)
-        if self.plan.reduction == "sum":
-            return 1.0
-        return float(scale_to(catalog.row_weight, np.float64(self.pair_weight)))
+    A pair of a query that was drawn as a whole counts for the inverse of the query's probability.
+    """
 
 
 def prepare(
@@ -91,7 +84,7 @@ def prepare(
     if isinstance(graph, OrderGraph):
         Levels.build(catalog.labels, graph=graph)  # warns once of labels that no block has
     plan, crossing = LayoutPlan(graph, reduction, catalog.crossing), None
-    n_pairs, n_ties, weights = 0, 0, []
+    reports: list[Report] = []
     if catalog.crossing.size:
         n_levels = catalog.labels.size if catalog.sample.rows.qid is None else 0
         require_moments(loss, n_levels, 0, catalog)
@@ -99,39 +92,41 @@ def prepare(
         groups = merge_groups(parts)
         n_levels = int(np.bincount(groups.query).max(initial=0))
         require_moments(loss, n_levels, sum(part.query.size for part in parts), catalog)
-        plan, n_ties = replace(plan, groups=groups), groups.n_ties
-        levels, n_pairs = crossing_levels(groups, graph)
-        if levels is not None and n_pairs:
-            crossing = CrossingQueries.of_levels(scaled_by(levels, reduction))
-            weights.append(crossing.weight)
-    reports = passes.prepare(lay_out, plan)
-    n_pairs += sum(report.n_pairs for report in reports)
-    if not n_pairs:
+        plan = replace(plan, groups=groups)
+        crossing, n_pairs = crossing_pairs(groups, graph, reduction)
+        weight = 0.0 if crossing is None else crossing.weight
+        reports.append(Report(groups.n_ties, n_pairs, weight))
+    reports += passes.prepare(lay_out, plan)
+    n_ties, of_pairs, weights = zip(*reports, strict=True)
+    if not any(of_pairs):
         found = catalog.n_kept, catalog.n_queries, catalog.labels
         raise no_pairs(*found, catalog.has_roles)
+    total, scale = math.fsum(weights), 1.0
+    if reduction == "query":
+        scale = catalog.row_weight / max(1, catalog.n_queries)
+    elif reduction != "sum":
+        scale = float(scale_to(catalog.row_weight, np.float64(total)))
     return Prepared(
         catalog=catalog,
-        plan=plan,
-        n_pairs=n_pairs,
-        n_ties=n_ties + sum(report.n_ties for report in reports),
-        pair_weight=math.fsum([*weights, *(report.weight for report in reports)]),
+        n_pairs=sum(of_pairs),
+        n_ties=sum(n_ties),
+        scale=scale,
         crossing=crossing,
+        sampled=_sampled_levels(catalog.sample, plan, total),
     )
 
 
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:
     """Return no state, and a block's crossing rows by query and label."""
-    assert block.y is not None
     rows = split_rows(block, plan.crossing)[1]
-    return None, group_rows(rows.query_of, block.y[rows.places], rows.weight)
+    return None, group_rows(rows.query_of, block.labels[rows.places], rows.weight)
 
 
 def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
     """Return a block's layout and its report."""
-    assert block.y is not None
     of_whole, rows = split_rows(block, plan.crossing)
     if plan.groups is not None:
-        code = plan.groups.numbers(rows.query_of, block.y[rows.places])
+        code = plan.groups.numbers(rows.query_of, block.labels[rows.places])
         rows = rows._replace(code=code.astype(np.int32))
     whole, report = _whole_levels(block, of_whole, plan)
     return BlockLayout(whole, rows), report
@@ -142,42 +137,32 @@ def split_rows(block: RowBlock, crossing: NDArray[Any]) -> tuple[NDArray[np.bool
 
     The latter are of one class and have no labels.
     """
-    kept = kept_rows(block)
-    if block.qid is None:
-        crosses, query = np.full(kept.size, crossing.size > 0), np.zeros(kept.size, dtype=np.int32)
-    else:
-        queries, query_of = query_codes(block.qid)
-        among, numbers = query_numbers(queries, crossing)
-        crosses, query = among[query_of], numbers[query_of]
-    places = np.flatnonzero(kept & crosses).astype(np.int32)
+    kept, query = kept_rows(block), query_numbers(block, crossing)
+    places = np.flatnonzero(kept & (query >= 0)).astype(np.int32)
     places = places[np.argsort(query[places], kind="stable")]
-    query = query[places]
-    first = np.flatnonzero(np.diff(query, prepend=-1))
+    numbers = query[places]
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
     sample, roles = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)
     sides = (sample,) if roles is None else (roles.winner, roles.loser)
     weight = [np.asarray(side, dtype=np.float64)[places] for side in sides if side is not None]
     rows = CrossingRows(
         places=places,
-        query=query[first],
-        start=np.append(first, query.size),
+        query=numbers[first],
+        start=np.append(first, places.size),
         weight=np.reshape(weight, (len(weight), places.size)),
         code=np.zeros(places.size, dtype=np.int32),
         label=np.empty(0),
     )
-    return kept & ~crosses, rows
+    return kept & (query < 0), rows
 
 
 def _whole_levels(
     block: RowBlock, of_whole: NDArray[np.bool_], plan: LayoutPlan
 ) -> tuple[Levels | None, Report]:
     """Return the preferences of a block's whole queries, if there are any, and its report."""
-    assert block.y is not None
     if not of_whole.any():
         return None, Report()
-    query_of = np.zeros(block.y.size, np.int32)
-    if block.qid is not None:
-        query_of = query_codes(block.qid)[1]
-    query_of, labels = query_of[of_whole], block.y[of_whole]
+    query_of, labels = queries_of(block)[1][of_whole], block.labels[of_whole]
     n_ties = group_rows(query_of, labels, np.empty((0, labels.size))).n_ties
     graph = present_graph(plan.graph, labels)
     levels = None if graph is None else _levels(block, graph, weight_of_whole(block, of_whole))
@@ -199,9 +184,8 @@ def weight_of_whole(block: RowBlock, of_whole: NDArray[np.bool_]) -> FloatArray 
 
 def _levels(rows: RowBlock, graph: Any, weight: FloatArray | None) -> Levels:
     """Return the preferences of some rows, with `weight` as their sample weights."""
-    assert rows.y is not None
     return Levels.build(
-        rows.y,
+        rows.labels,
         rows.qid,
         graph=graph,
         sample_weight=weight,
@@ -210,16 +194,13 @@ def _levels(rows: RowBlock, graph: Any, weight: FloatArray | None) -> Levels:
     )
 
 
-def sampled_levels(prepared: Prepared) -> Levels | None:
+def _sampled_levels(sample: SampleRows, plan: LayoutPlan, pair_weight: float) -> Levels | None:
     """Return the preferences among the sampled rows, scaled to the weight of all pairs.
 
-    A pair of a query that was drawn as a whole counts for the inverse of the query's probability, a
-    pair of a thinned query for the inverse of both rows' probabilities.
+    A pair of a thinned query counts for the inverse of both rows' probabilities.
     """
-    sample = prepared.catalog.sample
     rows = sample.rows
-    assert rows.y is not None
-    graph = present_graph(prepared.plan.graph, rows.y) if sample.n_rows else None
+    graph = present_graph(plan.graph, rows.labels) if sample.n_rows else None
     if graph is None:
         return None
     alone = drawn_alone(sample)
@@ -232,8 +213,8 @@ def sampled_levels(prepared: Prepared) -> Levels | None:
         return None
     first = levels.row_of[levels.query_start[:-1]]
     scale = np.where(alone[first], 1.0, 1.0 / sample.rate[first])
-    if prepared.plan.reduction == "query":
+    if plan.reduction == "query":
         paired = levels.query_pair_weight
         scale = np.divide(scale, paired, out=np.zeros(paired.size), where=paired > 0)
     total = float(np.sum(scale * levels.query_pair_weight))
-    return replace(levels, pair_scale=scale * (prepared.pair_weight / total))
+    return replace(levels, pair_scale=scale * (pair_weight / total))

@@ -32,8 +32,6 @@ IN_FLIGHT = 3
 INTERPRETER_BYTES = 4e8
 """The memory of Python, the libraries and the sampled rows of a fit, as measured."""
 
-_NOTHING: Any = object()
-
 
 class Reading(NamedTuple):
     """How far a pass over blocks has come."""
@@ -74,11 +72,6 @@ class LocalPasses:
         self._row_bytes = STATE_BYTES if beside is None else HELD_BYTES
         self._together: list[LocalPasses] = [] if beside is None else beside._together
         self._together.append(self)
-        self._forget()
-        self._planned_rows = source.n_rows or 0
-        self._fit_memory()
-
-    def _forget(self) -> None:
         self._rows: list[RowBlock] = []
         """What each block has besides X."""
         self._sizes: list[int] = []
@@ -87,7 +80,9 @@ class LocalPasses:
         self._cached: list[Any] = []
         self._states: list[Any] = []
         self._caches = True
-        self._largest_block = self._planned_rows = self._kept_bytes = 0
+        self._largest_block = self._kept_bytes = 0
+        self._planned_rows = source.n_rows or 0
+        self._fit_memory()
 
     @property
     def n_blocks(self) -> int:
@@ -111,7 +106,6 @@ class LocalPasses:
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
-        self._forget()
         found = []
         with self._pass(cut_at_queries(self._first())) as blocks:
             for index, rows in enumerate(blocks):
@@ -119,6 +113,7 @@ class LocalPasses:
                 with threads.blas_for(rows.X):
                     found.append(task(index, rows, shared))
                 del rows
+        self._states = [None] * len(found)
         if not found:
             raise NoPairsError(f"{self.checks.source.name} has no rows: there is nothing to learn")
         return found
@@ -146,12 +141,11 @@ class LocalPasses:
 
         Results are merged in the order of the blocks.
         """
-        states = self._states or [None] * self.n_blocks
-        merged: Any = _NOTHING
+        merged: Any = None
         with self._pass(self._again()) as blocks:
             for index, rows in enumerate(blocks):
-                part = task(index, rows.X, states[index], shared)
-                merged = part if merged is _NOTHING else merge(merged, part)
+                part = task(index, rows.X, self._states[index], shared)
+                merged = merge(merged, part) if index else part
                 del rows
         return merged
 
@@ -216,12 +210,9 @@ class LocalPasses:
         self._sizes.append(rows.X.shape[0])
         self._planned_rows = max(self._planned_rows, self.n_rows)
         self._largest_block = max(self._largest_block, bytes_of(rows.X))
-        self._cache(rows.X)
-        self._fit_memory()
-
-    def _cache(self, X: Any) -> None:
         if self._caches:
-            self._cached.append(copy.deepcopy(X))
+            self._cached.append(copy.deepcopy(rows.X))
+        self._fit_memory()
 
     def _fit_memory(self) -> None:
         """Raise a PairrankError where rows need more than the limit; drop cached blocks.

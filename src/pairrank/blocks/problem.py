@@ -11,10 +11,9 @@ import numpy as np
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
 from pairrank.blocks._contracts import BlockLayout, Passes
 from pairrank.blocks.catalog import design_of
-from pairrank.blocks.crossing import CrossingSum, crossing_sum, merged, sharper_eps
+from pairrank.blocks.crossing import CrossingSum, Summary, crossing_sum, merged, sharper_eps
 from pairrank.blocks.crossing_cells import MOST_SHARPNESS
-from pairrank.blocks.differences import PreparedDifferences, sampled_differences
-from pairrank.blocks.layouts import Prepared, sampled_levels
+from pairrank.blocks.layouts import Prepared
 from pairrank.exceptions import PairrankError
 from pairrank.objective import Problem, Products
 from pairrank.pair_sums import bind
@@ -37,7 +36,7 @@ class BlockProblem:
     """
 
     passes: Passes
-    prepared: Prepared | PreparedDifferences
+    prepared: Prepared
     loss: PairLoss
     penalty: float = 1.0
     factor: float = 1.0
@@ -87,14 +86,10 @@ class BlockProblem:
         It gives starts, Hessians and step lengths.
         """
         prepared = self.prepared
-        if isinstance(prepared, PreparedDifferences):
-            preferences: Any = sampled_differences(prepared)
-        else:
-            preferences = sampled_levels(prepared)
-        if preferences is None:
+        if prepared.sampled is None:
             return None
         X, factor = prepared.catalog.sample.rows.X, self.factor * prepared.scale
-        return Problem(X, preferences, self.loss, self.penalty, factor, eps=self.eps)
+        return Problem(X, prepared.sampled, self.loss, self.penalty, factor, eps=self.eps)
 
     @property
     def uneven_diagonal(self) -> LinearMap | None:
@@ -106,7 +101,8 @@ class BlockSums:
     """The sums of a `BlockProblem`, by passes.
 
     An evaluation is one pass over the blocks, and a second one where queries cross blocks. The
-    first one evaluates zero too, because solvers ask for it, and reading costs more than summing.
+    first one evaluates zero too, because solvers ask for it, and reading costs more than summing;
+    so does the first one after `sharpen`.
     The `scores` of an evaluation are those of the sampled rows, for Hessians and step lengths.
     """
 
@@ -115,37 +111,31 @@ class BlockSums:
         self.n_features, self.precision = problem.n_features, _PRECISION
         self.dtype = problem.prepared.catalog.sample.rows.X.dtype
         self.factor = problem.factor * problem.prepared.scale
-        self._sharpness, self._has_error, self._is_first = 0, False, True
+        self._sharpness, self._has_error = 0, False
         self._zero: Point | None = None
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the sum over all pairs, and its gradient by the weights."""
-        if self._zero is not None and not w.any():
-            return self._zero
-        if not self._is_first or not w.any():
-            return self._points(w)[0]
-        self._is_first = False
-        point, self._zero = self._points(w, np.zeros_like(w))
-        return point
+        if self._zero is None:
+            self._zero, point = self._points(np.zeros_like(w), w)
+            return point
+        return self._points(w)[0] if w.any() else self._zero
 
     def _points(self, *weights: FloatArray) -> list[Point]:
         """Return the sums at some weights, from one evaluation."""
-        problem, sharpness = self.problem, self._sharpness
-        scores, queries = [self._sampled(w) for w in weights], problem.prepared.crossing
-        sums: list[CrossingSum | None] = [None] * len(weights)
-        if queries is not None:
-            sums = [
-                crossing_sum(problem.loss, queries, problem.eps, sharpness, self._residual(own))
-                for own in scores
-            ]
-        how = problem.loss, problem.algorithm, problem.eps, sharpness, problem.origin
-        found = summed(problem.passes, Asked(*how, tuple(zip(weights, sums, strict=True))))
+        scores = [self._sampled(w) for w in weights]
+        asked = [self._asked(*each) for each in zip(weights, scores, strict=True)]
+        found = summed(self.problem.passes, asked)
         self._has_error |= any(each.totals[1:3].any() for each in found)
-        points = []
-        for each, w, own, crossing in zip(found, weights, scores, sums, strict=True):
-            asked = Asked(*how, ((w, crossing),))
-            points.append(self._point(each, asked, own))
-        return points
+        return [self._point(*each) for each in zip(found, asked, scores, strict=True)]
+
+    def _asked(self, w: FloatArray, scores: FloatArray) -> Asked:
+        """Return what a pass is sent for some weights; `scores` are those of the sampled rows."""
+        problem, sharpness, crossing = self.problem, self._sharpness, None
+        loss, eps, queries = problem.loss, problem.eps, problem.prepared.crossing
+        if queries is not None:
+            crossing = crossing_sum(loss, queries, eps, sharpness, self._residual(scores))
+        return Asked(loss, problem.algorithm, eps, sharpness, problem.origin, w, crossing)
 
     def _sampled(self, w: FloatArray) -> FloatArray:
         """Return the scores of the sampled rows."""
@@ -154,13 +144,13 @@ class BlockSums:
 
     def _residual(self, scores: FloatArray) -> FloatArray:
         """Return scores of the sampled rows, of differences less labels and centred by query."""
-        sample = self.problem.sample
-        if sample is not None and isinstance(sample.preferences, Differences):
-            return sample.preferences.centred(scores - sample.preferences.target)
+        sampled = self.problem.prepared.sampled
+        if isinstance(sampled, Differences):
+            return sampled.centred(scores - sampled.target)
         return scores
 
     def _point(self, found: Summed, asked: Asked, scores: FloatArray) -> Point:
-        """Return the sums at the only weights of `asked`."""
+        """Return the sums at the weights of `asked`."""
         problem, factor = self.problem, self.factor
         value, error, gradient_error, square = found.totals.tolist()
 
@@ -170,9 +160,9 @@ class BlockSums:
             It is precise to about a hundredth: pairs within a hundredth of a margin may be counted
             in or not. That of squares is exact.
             """
-            (w, crossing), size = asked.points[0], _spread(self._sampled(v))
+            size = _spread(self._sampled(v))
             step = self._step(scores) / size if size > 0.0 else 1.0 / np.linalg.norm(v)
-            (moved,) = summed(problem.passes, asked._replace(points=((w + step * v, crossing),)))
+            (moved,) = summed(problem.passes, [asked._replace(w=asked.w + step * v)])
             change = moved.gradient - found.gradient
             return np.asarray(problem.penalty * v + (factor / step) * change)
 
@@ -192,7 +182,7 @@ class BlockSums:
 
     def _step(self, scores: FloatArray) -> float:
         """Return how far scores are moved for a product with the Hessian."""
-        if not isinstance(self.problem.prepared, PreparedDifferences):
+        if not isinstance(self.problem.prepared.sampled, Differences):
             return _MOVED
         return _MOVED * _spread(self._residual(scores)) or _MOVED
 
@@ -203,10 +193,10 @@ class BlockSums:
 
     def sharpen(self) -> bool:
         """Let the sums of all blocks take a smaller error; False where they are least."""
-        most, problem = MOST_SHARPNESS, self.problem
+        problem, is_least = self.problem, self._sharpness >= MOST_SHARPNESS
         if isinstance(problem.loss.family, Sigmoidal):
-            most = int(np.ceil(np.log(problem.eps / LEAST_EPS) / np.log(100.0)))
-        if not self._has_error or self._sharpness >= most:
+            is_least = sharper_eps(problem.eps, self._sharpness) <= LEAST_EPS
+        if is_least or not self._has_error:
             return False
         self._sharpness, self._zero, self._has_error = self._sharpness + 1, None, False
         return True
@@ -231,16 +221,18 @@ def _spread(scores: FloatArray) -> float:
 
 
 class Asked(NamedTuple):
-    """What a pass is sent: the loss, the sharpness of its sums, and weights to evaluate."""
+    """What a pass is sent for a point: the loss, the sharpness of its sums, and the weights."""
 
     loss: PairLoss
     algorithm: str
     eps: float
     sharpness: int
     origin: FloatArray | None
-    points: tuple[Any, ...]
-    """Weights and the sum over crossing queries, None where there are none; of a second pass also
-    what gives each row its gradient."""
+    w: FloatArray
+    crossing: CrossingSum | None
+    """The sum over crossing queries; None where there are none."""
+    table: Any = None
+    """In the second pass what gives each crossing row its gradient."""
 
 
 class Summed(NamedTuple):
@@ -251,31 +243,21 @@ class Summed(NamedTuple):
     the squared norm of the gradient by the scores."""
     gradient: FloatArray
     """The gradient by the weights."""
-    summary: Any = None
+    summary: Summary
     """Of crossing queries, which are in the summary only."""
 
-    def plus(self, other: Summed) -> Summed:
-        """Return the sums of both sets of blocks; may write into this summary."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            totals, gradient = self.totals + other.totals, self.gradient + other.gradient
-        return Summed(totals, gradient, merged(self.summary, other.summary))
 
-
-def summed(passes: Passes, asked: Asked) -> list[Summed]:
+def summed(passes: Passes, asked: list[Asked]) -> list[Summed]:
     """Return the sums of all blocks by point: one pass, or two where queries cross blocks."""
     sums = passes.reduce(evaluate_block, asked, merge_sums)
-    if asked.points[0][1] is None:
-        return sums
-    points, totals = [], []
-    for (w, crossing), each in zip(asked.points, sums, strict=True):
-        own, table = crossing.finish(each.summary)
-        points.append((w, crossing, table))
-        totals.append(np.append(own, 0.0))
-    second = passes.reduce(evaluate_crossing, asked._replace(points=tuple(points)), merge_sums)
-    return [
-        Summed(each.totals + own, each.gradient).plus(more)
-        for each, own, more in zip(sums, totals, second, strict=True)
-    ]
+    crossed, again = [], []
+    for point, each in zip(asked, sums, strict=True):
+        if point.crossing is None:
+            return sums
+        totals, table = point.crossing.finish(each.summary)
+        crossed.append(Summed(each.totals + np.append(totals, 0.0), each.gradient, {}))
+        again.append(point._replace(table=table))
+    return merge_sums(crossed, passes.reduce(evaluate_crossing, again, merge_sums))
 
 
 def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
@@ -289,33 +271,34 @@ def bound_sum(layout: BlockLayout, asked: Asked) -> Any:
     return bound
 
 
-def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> list[Summed]:
+def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: list[Asked]) -> list[Summed]:
     """Return the sums of whole queries, and the summary of crossing ones, by point."""
-    design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
+    design, bound = design_of(X, asked[0].origin), bound_sum(layout, asked[0])
     result = []
-    for w, crossing in asked.points:
-        scores, totals, gradient = design.scores(w), np.zeros(4), np.zeros(design.n_features)
+    for point in asked:
+        scores, totals = design.scores(point.w), np.zeros(4)
+        gradient, summary = np.zeros(design.n_features), {}
         if bound is not None:
             found = bound.at(scores)
             square = _square(found.gradient)
             totals = np.array([found.value, found.error, found.gradient_error, square])
             gradient = design.transposed(found.gradient)
-        summary = None
-        if crossing is not None and layout.crossing.places.size:
-            summary = crossing.summary(layout.crossing.at(scores))
+        if point.crossing is not None and layout.crossing.places.size:
+            summary = point.crossing.summary(layout.crossing.at(scores))
         result.append(Summed(totals, gradient, summary))
     return result
 
 
-def evaluate_crossing(index: int, X: Any, layout: BlockLayout, asked: Asked) -> list[Summed]:
+def evaluate_crossing(index: int, X: Any, layout: BlockLayout, asked: list[Asked]) -> list[Summed]:
     """Return the gradient of crossing rows by the weights, by point: the second pass."""
-    design, result = design_of(X, asked.origin), []
-    for w, crossing, table in asked.points:
-        by_row, rows = np.zeros(design.n_rows), layout.crossing
-        if rows.places.size:
-            by_row[rows.places] = crossing.entries(rows.at(design.scores(w)), table)
+    design, rows, result = design_of(X, asked[0].origin), layout.crossing, []
+    for point in asked:
+        by_row = np.zeros(design.n_rows)
+        if point.crossing is not None and rows.places.size:
+            of_rows = rows.at(design.scores(point.w))
+            by_row[rows.places] = point.crossing.entries(of_rows, point.table)
         totals = np.array([0.0, 0.0, 0.0, _square(by_row)])
-        result.append(Summed(totals, design.transposed(by_row)))
+        result.append(Summed(totals, design.transposed(by_row), {}))
     return result
 
 
@@ -326,4 +309,8 @@ def _square(values: FloatArray) -> float:
 
 def merge_sums(first: list[Summed], second: list[Summed]) -> list[Summed]:
     """Return the sums of two sets of blocks together; may write into the first."""
-    return [one.plus(other) for one, other in zip(first, second, strict=True)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [
+            Summed(a.totals + b.totals, a.gradient + b.gradient, merged(a.summary, b.summary))
+            for a, b in zip(first, second, strict=True)
+        ]

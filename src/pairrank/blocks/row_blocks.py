@@ -8,7 +8,6 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from scipy import sparse
 
 from pairrank._protocols import FloatArray
@@ -310,17 +309,16 @@ class RowBlocks:
         Only if `labelled`, the rows have labels, queries and weights.
         """
         checks = Checks(self._source, int(ranker.n_features_in_))
-        parts: list[FloatArray] = []
-        beside: list[RowBlock] = []
+        found: list[RowBlock] = []
         for rows in self._read(checks, labelled=labelled):
-            if not parts:
+            if not found:
                 check_names(checks.feature_names, ranker)
-            parts.append(ranker._scores(rows.X))
-            beside.append(rows._replace(X=None))
+            found.append(rows._replace(X=ranker._scores(rows.X)))
             del rows
-        if not parts:
+        if not found:
             raise PairrankError(f"{self._source.name} has no rows: there is nothing to score")
-        return np.concatenate(parts), stacked(beside)
+        scored = stacked(found)
+        return scored.X, scored._replace(X=None)
 
 
 def refuse_given(**given: Any) -> None:

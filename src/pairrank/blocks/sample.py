@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -102,8 +102,7 @@ def draw_rows(
     thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
     number, rates = hashed(queries, request.seed)[query_of], np.full(kept.size, rate)
     if thinned.any():
-        assert block.y is not None
-        labels, code = level_codes(block.y[thinned])
+        labels, code = level_codes(block.labels[thinned])
         number[thinned] = np.random.default_rng([request.seed, index]).random(code.size)
         rates[thinned] = _rates_by_label(np.bincount(code, minlength=labels.size), rate)[code]
     places = np.flatnonzero(kept & (number < rates))
@@ -141,25 +140,27 @@ def _rates_by_label(counts: NDArray[np.integer], rate: float) -> FloatArray:
 
 def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
     """Return a number in [0, 1) for each identifier, the same in every process."""
-    if identifiers.dtype.kind in "biu":
-        mixed = identifiers.astype(np.int64).view(np.uint64)
-        with np.errstate(over="ignore"):
-            mixed = mixed + np.uint64(0x9E3779B97F4A7C15 * (2 * seed + 1) % 2**64)
-            for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-                mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-            mixed ^= mixed >> np.uint64(31)
-        return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    texts = (f"{seed} {identifier!r}".encode() for identifier in identifiers.tolist())
-    digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
-    numbers = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
-    return numbers.astype(np.float64) * 2.0**-53
+    if identifiers.dtype.kind not in "biu":
+        checksums = [zlib.crc32(repr(each).encode()) for each in identifiers.tolist()]
+        identifiers = np.array(checksums, dtype=np.int64)
+    mixed = identifiers.astype(np.int64).view(np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = mixed + np.uint64(0x9E3779B97F4A7C15 * (2 * seed + 1) % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def queries_of(block: RowBlock) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct queries of a block and each row's code; without qid a single 0."""
+    if block.qid is not None:
+        return query_codes(block.qid)
+    return np.zeros(1, dtype=np.int64), np.zeros(len(block.labels), dtype=np.int32)
 
 
 def drawn_alone(sample: SampleRows) -> NDArray[np.bool_]:
     """Return which rows belong to a query of which a block has drawn rows one by one."""
-    rows = sample.rows
-    if not sample.thinned.any() or rows.qid is None:
-        return np.full(sample.n_rows, bool(sample.thinned.any()))
-    queries, query_of = query_codes(rows.qid)
+    queries, query_of = queries_of(sample.rows)
     thinned = np.bincount(query_of, sample.thinned, queries.size) > 0
     return thinned[query_of]

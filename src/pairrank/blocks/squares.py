@@ -60,10 +60,7 @@ def sums_by_query(X: Any, targets: FloatArray, rows: CrossingRows) -> SquareSums
 
     Costs O(n_rows n_columns^2).
     """
-    width, query, weight = X.shape[1] + targets.shape[1], rows.query, rows.weight
-    if not query.size:
-        return SquareSums(np.zeros((width, width)), query, np.empty(0), np.empty((0, width)))
-    by_row = weight[0] if len(weight) else np.ones(len(targets))
+    query, by_row = rows.query, rows.sample_weight
     total, query_of = np.add.reduceat(by_row, rows.start[:-1]), None
     if query.size > 1:
         query_of = np.repeat(np.arange(query.size, dtype=np.int32), np.diff(rows.start))
@@ -79,22 +76,22 @@ class CrossingSquares:
     residual. A summary has three numbers per query. Exact.
     """
 
-    def summary(self, rows: CrossingRows) -> SquareSums:
+    def summary(self, rows: CrossingRows) -> dict[int, SquareSums]:
         """Return the sums over these rows; O(rows)."""
         residual = rows.scores[:, None]
-        return sums_by_query(residual[:, :0], residual, rows)
+        return {0: sums_by_query(residual[:, :0], residual, rows)}
 
-    def finish(self, merged: SquareSums) -> tuple[FloatArray, SquareSums]:
+    def finish(self, merged: dict[int, SquareSums]) -> tuple[FloatArray, SquareSums]:
         """Return the totals; the sums have the means."""
-        value = float(merged.products[0, 0])
-        return np.array([value if np.isfinite(value) else np.inf, 0.0, 0.0]), merged
+        value = float(merged[0].products[0, 0])
+        return np.array([value if np.isfinite(value) else np.inf, 0.0, 0.0]), merged[0]
 
     def entries(self, rows: CrossingRows, table: SquareSums) -> FloatArray:
         """Return 2 w (r - mean) by row; O(rows)."""
         if not np.isfinite(table.products[0, 0]):
             return np.full(rows.scores.size, np.nan)
-        centred = rows.scores - table.mean[:, 0][np.searchsorted(table.query, rows.query_of)]
-        return 2.0 * (rows.weight[0] * centred if len(rows.weight) else centred)
+        mean = table.mean[np.searchsorted(table.query, rows.query_of), 0]
+        return 2.0 * rows.sample_weight * (rows.scores - mean)
 
 
 def few_enough(catalog: Catalog, is_asked_for: bool) -> bool:

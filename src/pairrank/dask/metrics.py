@@ -15,6 +15,8 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import check_numbers
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
+from pairrank.blocks.cutting import rows_at, stacked
+from pairrank.blocks.sample import queries_of
 from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept, shared_by_tasks, task_of
 from pairrank.dask.partitions import check_alike, check_lengths, column_of
@@ -34,7 +36,6 @@ from pairrank.metrics.lists import check_relevant_from, is_relevant
 from pairrank.metrics.pairwise import right_and_total
 from pairrank.preferences import Graph as OrderOfLabels
 from pairrank.preferences import as_graph
-from pairrank.preferences._codes import query_codes
 
 Measure = Callable[..., FloatArray]
 """From checked labels, scores, queries and weights to a tally: an array of two sums over queries.
@@ -205,36 +206,28 @@ def _load(names: tuple[str, ...], number: int, *parts: Any) -> RowBlock:
 
 def _queries(rows: RowBlock) -> NDArray[Any]:
     """Return the queries of kept rows; without qid a single 0."""
-    kept, qid = kept_rows(rows), rows.qid
-    return query_codes(np.zeros(kept.size, np.int64)[kept] if qid is None else qid[kept])[0]
+    queries, query_of = queries_of(rows)
+    return queries[np.unique(query_of[kept_rows(rows)])]
 
 
 @tasks.alone
 def _judge(
     measure: Measure, block: RowBlock, crossing: NDArray[Any]
-) -> tuple[FloatArray, dict[str, Any]]:
+) -> tuple[FloatArray, RowBlock]:
     """Return the tally of a partition's whole queries, and the rows of the others."""
-    rows = {name: part for name, part in block._asdict().items() if part is not None}
-    rows["scores"] = rows.pop("X")
-    crosses = np.full(len(rows["scores"]), bool(crossing.size))
-    if block.qid is not None:
-        queries, query_of = query_codes(block.qid)
-        crosses = query_numbers(queries, crossing)[0][query_of]
-    whole = {name: part[~crosses] for name, part in rows.items()}
-    return _tally_of(measure, whole), {name: part[crosses] for name, part in rows.items()}
+    crosses = query_numbers(block, crossing) >= 0
+    return _tally_of(measure, rows_at(block, ~crosses)), rows_at(block, crosses)
 
 
 @tasks.alone
-def _judge_together(
-    measure: Measure, judged: list[tuple[FloatArray, dict[str, Any]]]
-) -> FloatArray:
+def _judge_together(measure: Measure, judged: list[tuple[FloatArray, RowBlock]]) -> FloatArray:
     """Return the tally of all partitions and of the queries that cross them."""
-    parts = [part for _, part in judged]
-    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return np.sum([*(tally for tally, _ in judged), _tally_of(measure, rows)], axis=0)
+    of_crossing = _tally_of(measure, stacked([rows for _, rows in judged]))
+    return np.sum([*(tally for tally, _ in judged), of_crossing], axis=0)
 
 
-def _tally_of(measure: Measure, rows: dict[str, Any]) -> FloatArray:
-    if not len(rows["y"]) or ("sample_weight" in rows and not rows["sample_weight"].any()):
+def _tally_of(measure: Measure, block: RowBlock) -> FloatArray:
+    if not block.X.size or (block.sample_weight is not None and not block.sample_weight.any()):
         return np.zeros(2)
-    return measure(**rows)
+    rows = {name: part for name, part in block._asdict().items() if part is not None}
+    return measure(scores=rows.pop("X"), **rows)

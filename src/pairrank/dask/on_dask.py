@@ -25,8 +25,6 @@ from pairrank.estimators._docstrings import ranker
 from pairrank.exceptions import FitInterruptedError, PairrankError
 from pairrank.metrics._inputs import AllRowArguments, RowArguments, rows_given, takes_rows
 
-_NOT_NEEDED = ("history_", "validation_scores_", "partial_coef_")
-"""Fitted attributes that predictions do not need."""
 _DOCUMENT = """\
     See `pairrank.{name}` for the objective. Value and gradient are sums over partitions; a query
     may have rows in several of them. The solver runs in this process.
@@ -144,8 +142,6 @@ class OnDask:
             return local.predict(X)
         column_of(X, "X", n_dimensions=2)
         features = features_of(X, "X")
-        for name in _NOT_NEEDED:
-            local.__dict__.pop(name, None)
         if is_dataframe(X):
             from pandas import DataFrame
 
@@ -219,9 +215,7 @@ class OnDask:
         return self.to_local().export(path, format, **options)
 
     def __sklearn_clone__(self) -> Any:
-        bare = copy.copy(self)
-        bare.client = None
-        cloned = BaseEstimator.__sklearn_clone__(bare)
+        cloned = BaseEstimator.__sklearn_clone__(copy.copy(self))  # a copy has no client
         cloned.client = self.client
         return cloned
 

@@ -94,10 +94,10 @@ def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
 
 def features_of(X: Any, name: str) -> Features:
     """Return the number, the names and the size of the features of X, known without computing."""
-    n_features = X.shape[1] if X.ndim == 2 else 0
     if X.ndim != 2:
         raise InputTypeError(f"{name} must have two dimensions (rows, features), got {X.ndim}")
-    if n_features != n_features:
+    n_features = X.shape[1]
+    if np.isnan(n_features):
         raise PairrankError(
             f"{name} does not know its number of columns: pass {name}.persist() and call "
             "compute_chunk_sizes() on it"

@@ -43,10 +43,11 @@ class DaskPasses:
         self.n_passes = 0
         """The round trips for all blocks so far."""
         self._kept: list[Any] = []
-        """Features and labels of each block, if workers keep them."""
-        self._prepared: list[Any] = []
+        """The blocks, if workers keep them; they always keep the labels."""
         self._digests: list[int] = []
         self._load_labels()
+        self._prepared: list[Any] = [(None, None)] * self.n_blocks
+        """The state and the report of each block."""
 
     @property
     def n_blocks(self) -> int:
@@ -74,32 +75,25 @@ class DaskPasses:
         if not self._kept:
             self._keep_blocks(self.n_rows * self.partitions.features.row_bytes)
         given = shared_by_tasks(shared)
-        found: list[tasks.Described] = self._computed(
-            [
-                task_of(tasks.describe, index, block, task, given)
-                for index, block in enumerate(self._blocks())
-            ]
-        )
-        self._digests = [each.digest for each in found]
+        described = [
+            task_of(tasks.describe, index, block, task, given)
+            for index, block in enumerate(self._blocks())
+        ]
+        found, self._digests, n_bytes = map(list, zip(*self._computed(described), strict=True))
         if not self._kept:
-            self._keep_blocks(sum(each.n_bytes for each in found), last=True)
-        return [each.part for each in found]
+            self._keep_blocks(sum(n_bytes), last=True)
+        return found
 
     def prepare(
         self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
     ) -> list[Part]:
         """Set the state of each block; return a report of each in order."""
-        given, rows = (
-            shared_by_tasks(shared),
-            zip(self._facts, self._kept or self._labels, strict=True),
-        )
-        self._prepared = kept(
-            self.client,
-            [
-                task_of(tasks.prepare, index, facts.digest, loaded, task, given)
-                for index, (facts, loaded) in enumerate(rows)
-            ],
-        )
+        given = shared_by_tasks(shared)
+        states = [
+            task_of(tasks.prepare, index, facts.digest, labels, task, given)
+            for index, (facts, labels) in enumerate(zip(self._facts, self._labels, strict=True))
+        ]
+        self._prepared = kept(self.client, states)
         return self._each(operator.itemgetter(1), self._prepared)
 
     def reduce(
@@ -110,8 +104,7 @@ class DaskPasses:
     ) -> Part:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
         given = shared_by_tasks(shared)
-        prepared = self._prepared or [None] * self.n_blocks
-        blocks = zip(self._digests, self._blocks(labelled=False), prepared, strict=True)
+        blocks = zip(self._digests, self._blocks(), self._prepared, strict=True)
         parts = [
             task_of(tasks.evaluate, index, digest, block, state, task, given)
             for index, (digest, block, state) in enumerate(blocks)
@@ -130,9 +123,13 @@ class DaskPasses:
         parts = zip(*(column.parts for column in columns.values()), strict=True)
         labels = kept(self.client, [task_of(load, at, *each) for at, each in enumerate(parts)])
         facts = self._each(tasks.facts_of, labels)
-        for number, length in enumerate(self.partitions.X.lengths or ()):
+        X, numbers = self.partitions.X, list(range(len(facts)))
+        lengths = X.lengths
+        if lengths is None:  # those of partitions with labels are compared when these are loaded
+            numbers = [number for number in numbers if not facts[number].n_rows]
+            lengths = self._each(len, [X.parts[number] for number in numbers])
+        for number, length in zip(numbers, lengths, strict=True):
             check_lengths(number, "y", facts[number].n_rows, "X", int(length))
-        self._refuse_unlabelled([number for number, one in enumerate(facts) if not one.n_rows])
         self._places = [number for number, one in enumerate(facts) if one.n_rows]
         if not self._places:
             raise NoPairsError("the collections have no rows: there is nothing to learn")
@@ -142,21 +139,11 @@ class DaskPasses:
             with naming(f"partition {place}"):
                 check_kinds(one.kinds, self._facts[0].kinds)
 
-    def _refuse_unlabelled(self, places: list[int]) -> None:
-        """Raise a PairrankError if X has rows in one of these partitions, of which y has none."""
-        column = self.partitions.X
-        if column.lengths is not None or not places:
-            return
-        lengths = self._each(len, [column.parts[place] for place in places])
-        for place, length in zip(places, lengths, strict=True):
-            check_lengths(place, "y", 0, "X", length)
-
     def _keep_blocks(self, n_bytes: float, *, last: bool = False) -> None:
         """Have the workers keep the blocks, if they should and the bytes fit."""
         fits = n_bytes <= SHARE_OF_MEMORY * worker_memory(self.client)
         if self.persist is True or (self.persist == "auto" and fits):
             self._kept = kept(self.client, self._blocks())
-            self._labels = []
         elif last and self.persist == "auto":
             warnings.warn(
                 f"X has {n_bytes / 1e9:.3g} GB, more than half of the memory of the workers, so "
@@ -166,18 +153,15 @@ class DaskPasses:
                 stacklevel=2,
             )
 
-    def _blocks(self, *, labelled: bool = True) -> list[Any]:
+    def _blocks(self) -> list[Any]:
         """Return the blocks that are kept, or else tasks that load them."""
         if self._kept:
             return self._kept
         parts, features = self.partitions.X.parts, self.partitions.features
-        blocks = [
-            task_of(tasks.load_features, place, features, parts[place]) for place in self._places
+        return [
+            task_of(tasks.load_block, place, features, parts[place], labels)
+            for place, labels in zip(self._places, self._labels, strict=True)
         ]
-        if not labelled:
-            return blocks
-        loaded = zip(self._places, blocks, self._labels, strict=True)
-        return [task_of(tasks.join, *each) for each in loaded]
 
     def _each(self, function: Callable[[Any], Any], values: list[Any]) -> list[Any]:
         """Return the function of each value of a task or a future."""

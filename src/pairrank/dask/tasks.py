@@ -24,11 +24,10 @@ from pairrank.exceptions import PairrankError
 
 
 class Loaded(NamedTuple):
-    """Checked rows of a partition: labels, features or both, and a checksum of each."""
+    """Checked rows of a partition, and a checksum of X, or of the labels where X is None."""
 
     block: RowBlock
-    of_labels: int = 0
-    of_features: int = 0
+    digest: int
 
 
 class Facts(NamedTuple):
@@ -38,16 +37,6 @@ class Facts(NamedTuple):
     digest: int
     kinds: dict[str, str]
     """The kind of each array: "numbers", "text" or "objects"."""
-
-
-class Described(NamedTuple):
-    """What a partition reports in the first pass."""
-
-    part: Any
-    digest: int
-    """The checksum of the features."""
-    n_bytes: int
-    """The bytes of the features."""
 
 
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,49 +58,38 @@ def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
         for name, part in given.items():
             check_lengths(number, name, len(part), names[0], n_rows)
         block = RowBlock(None, **checked_parts(RowBlock(None, **given), n_rows))
-    return Loaded(block, of_labels=_digest_of_labels(block))
+    return Loaded(block, _digest_of_labels(block))
 
 
 @alone
-def load_features(number: int, features: Features, X: Any) -> Loaded:
-    """Return the checked features of a partition."""
+def load_block(number: int, features: Features, X: Any, labels: Loaded) -> Loaded:
+    """Return the checked features of a partition with its labels."""
     columns: Any = BaseEstimator()
     columns.n_features_in_ = features.n_features
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)
     with naming(f"partition {number}"):
         X = check_features(columns, X, reset=False)
-        return Loaded(RowBlock(X), of_features=digest_of(X))
-
-
-def join(number: int, features: Loaded, labels: Loaded) -> Loaded:
-    """Return features and labels of a partition together."""
-    X, y = features.block.X, labels.block.y
-    assert y is not None
-    check_lengths(number, "X", X.shape[0], "y", len(y))
-    return Loaded(labels.block._replace(X=X), labels.of_labels, features.of_features)
+    check_lengths(number, "X", X.shape[0], "y", len(labels.block.labels))
+    return Loaded(labels.block._replace(X=X), digest_of(X))
 
 
 def facts_of(labels: Loaded) -> Facts:
     """Return what the client needs to know of a partition's labels."""
-    kinds = kinds_of(labels.block)
-    assert labels.block.y is not None
-    return Facts(len(labels.block.y), labels.of_labels, kinds)
+    return Facts(len(labels.block.labels), labels.digest, kinds_of(labels.block))
 
 
 @alone
-def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> Described:
-    """Return a block's description and the size of its features."""
-    X = loaded.block.X
-    part = call(index, loaded.block, shared)
-    return Described(part, loaded.of_features, bytes_of(X))
+def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> tuple[Any, int, int]:
+    """Return a block's description, and the checksum and the bytes of its features."""
+    return call(index, loaded.block, shared), loaded.digest, bytes_of(loaded.block.X)
 
 
 @alone
 def prepare(index: int, digest: int, labels: Loaded, call: Any, shared: Any) -> tuple[Any, Any]:
     """Return the state of a block, which stays on the worker, and its report."""
-    _check_digest(index, labels.of_labels, digest)
-    state, report = call(index, labels.block._replace(X=None), shared)
+    _check_digest(index, labels.digest, digest)
+    state, report = call(index, labels.block, shared)
     return state, report
 
 
@@ -119,15 +97,14 @@ def prepare(index: int, digest: int, labels: Loaded, call: Any, shared: Any) -> 
 def evaluate(
     index: int,
     digest: int,
-    features: Loaded,
-    prepared: tuple[Any, Any] | None,
+    loaded: Loaded,
+    prepared: tuple[Any, Any],
     call: Any,
     shared: Any,
 ) -> Any:
     """Return the result of a pass for a block."""
-    _check_digest(index, features.of_features, digest)
-    state = None if prepared is None else prepared[0]
-    return call(index, features.block.X, state, shared)
+    _check_digest(index, loaded.digest, digest)
+    return call(index, loaded.block.X, prepared[0], shared)
 
 
 @alone

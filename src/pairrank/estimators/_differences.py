@@ -130,11 +130,9 @@ def _equations(problem: Problem | BlockProblem, name: str) -> Equations | None:
 
 def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
     """Return the equations of all blocks, from one pass; None where iterations cost less."""
-    from pairrank.blocks.differences import PreparedDifferences
     from pairrank.blocks.squares import SquareSums, few_enough, square_sums
 
     prepared, d = problem.prepared, problem.n_features
-    assert isinstance(prepared, PreparedDifferences)
     if not few_enough(prepared.catalog, name == "direct"):
         return None
     sums = problem.passes.reduce(square_sums, problem.origin, SquareSums.merged)

@@ -28,6 +28,10 @@ _POINTS_PER_ENTRY = 16
 """The least points per entry of a table of moments, so that adding tables costs little."""
 
 
+MOST_MOMENTS = 1 << 24
+"""More moments of a side than this, 128 MB, mean that points are too far apart."""
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """The moments of points by entry: a box that has points of a code; those of parts add."""
@@ -39,10 +43,12 @@ class Moments:
     values: FloatArray
     """By side, entry and moment, (n_sides, n_entries, P)."""
 
-    def merged(self, other: Moments) -> Moments:
-        """Return the moments of both sets of points together."""
+    def merged(self, other: Moments) -> Moments | None:
+        """Return the moments of both sets of points; None where they are too far apart."""
         named = [each.code + 1j * each.keys for each in (self, other)]
         names = np.union1d(*named)
+        if names.size * self.values.shape[2] > MOST_MOMENTS:
+            return None
         values = np.zeros((len(self.values), names.size, self.values.shape[2]))
         for each, name in zip((self, other), named, strict=True):
             values[:, np.searchsorted(names, name)] += each.values

@@ -367,15 +367,14 @@ def windowed_grid(
     return Grid(per_h, position, below.size, below.size + last - first)
 
 
-def grid_of_table(per_h: float, position: NDArray[np.int64], scores: FloatArray) -> Grid | None:
+def grid_of_table(per_h: float, position: NDArray[np.int64], scores: FloatArray) -> Grid:
     """Return the merged cells as a grid whose contiguous part has the scores' median.
 
-    None where a score lies outside: then the scores are not those that were summed.
+    The scores are some of those that were summed.
     """
-    low, high = range_of(scores)
-    first, last = np.floor(low * per_h), np.floor(high * per_h)
-    if not (position[0] <= first and last <= position[-1]):
-        return None
+    first, last = np.floor(np.multiply(range_of(scores), per_h))
+    assert position[0] <= first, "the scores are not those that were summed"
+    assert last <= position[-1], "the scores are not those that were summed"
     middle = np.floor(np.median(_sample(scores)) * per_h)
     at = min(int(np.searchsorted(position, middle)), position.size - 1)
     gaps = np.flatnonzero(np.diff(position) > 1)
