@@ -80,6 +80,7 @@ def convert(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from pairrank.io import read_rows
     >>> folder = tempfile.TemporaryDirectory()
     >>> text, rows = pathlib.Path(folder.name, "a.txt"), pathlib.Path(folder.name, "a.parquet")
     >>> _ = text.write_text("2 qid:7 1:0.5 2:1\\n0 qid:7 2:3\\n")
