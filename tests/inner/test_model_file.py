@@ -110,7 +110,7 @@ def npy(descr="'<f8'", shape="(1,)", order="False", content=bytes(8), version=b"
         (archive({**HEADER, "estimator": ["X"]}), "header is not that of a pairrank-model"),
         (archive(compression=zipfile.ZIP_DEFLATED, a=npy("'<i1'", "(9999,)", content=bytes(9999))),
          "larger than the file"),
-        (archive({**HEADER, "arrays": ["b"]}, a=npy()), r"no item named 'b\.npy'"),
+        (archive({**HEADER, "arrays": ["b"]}, a=npy()), "b is not a file in the archive"),
         (archive(a=npy("'|O'")), "Object arrays cannot be loaded"),
         (archive(a=npy("'<f3'", content=bytes(3))), "damaged or cut"),
         (archive(a=npy("'<c16'", content=bytes(16))), "neither numbers nor text"),

@@ -14,10 +14,9 @@ from pairrank._protocols import Array, FloatArray
 from pairrank.exceptions import OrderChangeWarning, PairrankError
 from pairrank.export.formats import FORMATS, Format, LinearModel, format_named
 from pairrank.io._streams import AnyFile, open_target
+from pairrank.io.rows import listed
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_codes
-
-_LISTED = 5
 
 
 class OrderCheck(NamedTuple):
@@ -53,9 +52,8 @@ class OrderCheck(NamedTuple):
         )
         if self.changed_queries == [None]:
             return text
-        count, shown = len(self.changed_queries), map(str, self.changed_queries[:_LISTED])
-        more = f" and {count - _LISTED:,} more" if count > _LISTED else ""
-        return f"{text}, in {count:,} of {self.n_queries:,} queries: {', '.join(shown)}{more}"
+        count = f"{len(self.changed_queries):,} of {self.n_queries:,} queries"
+        return f"{text}, in {count}: {listed(self.changed_queries)}"
 
 
 _REMEDY = (
@@ -186,6 +184,6 @@ def check_order(expected: FloatArray, computed: FloatArray, qid: Array | None) -
         lowest = np.searchsorted(np.maximum.accumulate(computed[rows]), computed[rows])
         largest = max(largest, float((expected[rows] - expected[rows][lowest]).max()))
     names = [None] if qid is None else query_codes(qid)[0].tolist()
-    n_changed, listed = int(counts[:, 1:].sum()), [names[query] for query in changed]
+    n_changed, queries = int(counts[:, 1:].sum()), [names[query] for query in changed]
     sizes = expected.size, levels.n_queries, int(counts.sum())
-    return OrderCheck(*sizes, n_changed, listed, largest)
+    return OrderCheck(*sizes, n_changed, queries, largest)

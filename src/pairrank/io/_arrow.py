@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,16 @@ PARQUET_MAGIC = b"PAR1"
 _REMEDY = "impute a value, drop the row, or drop the column"
 
 
+@dataclass(frozen=True)
 class Table:
     """A table whose columns are read by role; errors name the row.
 
     `columns` is a pyarrow.Table. `place` describes a row: "data.csv, line 3".
     """
 
-    def __init__(self, name: str, columns: Any, place: Callable[[int], str]) -> None:
-        self.name = name
-        self.columns = columns
-        self.place = place
+    name: str
+    columns: Any
+    place: Callable[[int], str]
 
     def refuse(self, bad: Array, what: Callable[[int], str]) -> None:
         """Raise a FileFormatError that names the first bad row, if there is one."""
@@ -52,8 +53,6 @@ class Table:
         cells = self.columns[column]
         if is_numeric(cells.type):
             labels = self.numbers(column)
-            if str(cells.type).endswith(("float", "double")):
-                return labels
         else:
             cells = self.trimmed(column)
             try:
@@ -78,18 +77,17 @@ class Table:
             ),
         )
 
-    def identifiers(self, column: str, *, as_text: bool = False) -> Array:
-        """Return a column of identifiers; with `as_text` texts that are whole numbers stay text."""
+    def identifiers(self, column: str) -> Array:
+        """Return a column of identifiers: of numbers, if all are written as whole numbers."""
         cells = self.columns[column]
         if is_numeric(cells.type) and str(cells.type) != "bool":
             values, exact = self.numbers(column), cells.to_numpy()
             if exact.dtype.kind in "iu":
                 values = exact if exact.dtype == np.uint64 else exact.astype(np.int64)
             return values
-        chunks = self.texts(column).dictionary_encode().unify_dictionaries().chunks
-        texts = chunks[-1].dictionary.to_pylist()
-        names = names_of(self.name, column, texts, as_text=as_text)
-        return names[np.concatenate([chunk.indices.to_numpy() for chunk in chunks])]
+        coded = self.texts(column).dictionary_encode().combine_chunks()
+        names = names_of(self.name, column, coded.dictionary.to_pylist())
+        return names[coded.indices.to_numpy()]
 
     def texts(self, column: str) -> Any:
         """Return a column as a chunked pyarrow array of strings, none of them blank."""

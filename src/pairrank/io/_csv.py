@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from pairrank.exceptions import FileFormatError
@@ -27,25 +27,20 @@ class CsvText:
     read again row by row to find the line.
 
     `source` is the text, or a path that is opened for each reading. `header` has the trimmed cells
-    of the first row, none if there is none; `first_line` is the line where it ends. `callback` is
-    called while pyarrow reads.
+    of the first row, none if there is none; `first_line` is the line where it ends.
     """
 
     def __init__(
-        self,
-        source: bytes | AnyPath,
-        name: str,
-        callback: ReadingCallback = None,
+        self, source: bytes | AnyPath, name: str, callback: ReadingCallback = None
     ) -> None:
         self.name, self.callback = name, callback
-        self._source = source
+        self._source: Any = source
         self.first_line, first = next(self._lines(), (0, []))
         self.header = [cell.strip() for cell in first]
-        self._n_skipped = 1
 
     def name_columns(self, names: Sequence[str]) -> None:
         """Give the columns of text without a header their names."""
-        self.header, self._n_skipped = list(names), 0
+        self.header, self.first_line = list(names), 0
 
     def table(self, numbers: Sequence[str], texts: Sequence[str]) -> Table:
         """Return all rows; see `parts`."""
@@ -62,15 +57,20 @@ class CsvText:
         if next(self._rows(), None) is None:
             raise FileFormatError(f"{self.name}: no rows below the header")
         kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
-        n_rows = 0
+        n_rows = n_quotes = 0
+
+        def counted(block: Any) -> Any:
+            nonlocal n_quotes
+            n_quotes += block.to_pybytes().count(b'"')
+            return block
+
         try:
             with self._opened() as stream:
-                watched = _Watched(stream, self.callback, lambda: n_rows)
                 batches = arrow_csv.open_csv(
-                    watched,
+                    pa.TransformInputStream(pa.PythonFile(stream, "r"), counted),
                     arrow_csv.ReadOptions(
                         column_names=self.header,
-                        skip_rows=self.first_line * self._n_skipped,
+                        skip_rows=self.first_line,
                         block_size=_PART_BYTES,
                     ),
                     arrow_csv.ParseOptions(newlines_in_values=True),
@@ -81,7 +81,9 @@ class CsvText:
                 for batch in batches:
                     yield self._table(pa.Table.from_batches([batch]), n_rows)
                     n_rows += batch.num_rows
-            if watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
+                    if self.callback is not None:
+                        self.callback(*position_in(stream, stream.tell()), n_rows)
+            if n_quotes % 2:  # pyarrow accepts a quote that is not closed
                 self._explain(numbers, 0)
         except pa.ArrowInvalid as error:
             self._explain(numbers, n_rows)
@@ -106,13 +108,12 @@ class CsvText:
         return Table(self.name, columns, place)
 
     def _opened(self) -> contextlib.AbstractContextManager[IO[bytes]]:
-        if isinstance(self._source, bytes):
-            return contextlib.nullcontext(io.BytesIO(self._source))
-        return open_source(self._source)
+        is_text = isinstance(self._source, bytes)
+        return open_source(io.BytesIO(self._source) if is_text else self._source)
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each row below the header ends, and its cells."""
-        return itertools.islice(self._lines(), self._n_skipped, None)
+        return ((line, cells) for line, cells in self._lines() if line > self.first_line)
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         with self._opened() as stream:
@@ -147,26 +148,3 @@ class CsvText:
             for column, at in places.items():
                 if not is_finite(cells[at]):
                     raise FileFormatError(f"{where}: {fault_of(column, cells[at])}")
-
-
-class _Watched(io.RawIOBase):
-    """A stream whose quotes are counted; a callback hears how much of it has been read."""
-
-    def __init__(
-        self, stream: IO[bytes], callback: ReadingCallback, n_rows: Callable[[], int]
-    ) -> None:
-        self._stream, self._callback, self._n_rows, self._n_read = stream, callback, n_rows, 0
-        self.n_quotes = 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Read some bytes and report the position."""
-        found = self._stream.read(size)
-        self._n_read += len(found)
-        self.n_quotes += found.count(b'"')
-        if self._callback is not None:
-            self._callback(*position_in(self._stream, self._n_read), self._n_rows())
-        return found

@@ -48,8 +48,8 @@ format : {"auto", "svmlight", "csv", "parquet"}
 dtype : float64 or float32
     The dtype of X.
 callback : callable, optional
-    Called while reading with three numbers: the bytes read, the bytes of the file, compressed if it
-    is, and the rows; perhaps in another thread. 0 is an unknown number.
+    Called while text is parsed with three numbers: the bytes read, the bytes of the file,
+    compressed if it is, and the rows. 0 is an unknown number.
 """)
 
 reads = described_by(
@@ -163,15 +163,12 @@ def _standard_output() -> Iterator[IO[bytes]]:
         raise FileAccessError("cannot write standard output: it is closed; name a file instead")
     binary: Any = sys.stdout.buffer
     binary.flush()
-    if not isinstance(binary, io.RawIOBase):
-        yield binary
-        binary.flush()
-        return
     buffered = io.BufferedWriter(binary)
     try:
         yield buffered
     finally:
         buffered.detach()  # after it is flushed; standard output stays open
+        binary.flush()
 
 
 _COMPRESSORS: dict[str, Any] = {
@@ -182,7 +179,6 @@ _COMPRESSORS: dict[str, Any] = {
 
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BLOCK = 4 << 20
 ReadingCallback = Callable[[int, int, int], object] | None
 """Called with the bytes read so far, the file's size and the rows so far; 0 is unknown."""
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
@@ -230,16 +226,10 @@ def open_source(source: Any) -> Iterator[IO[bytes]]:
             ) from error
 
 
-def read_bytes(source: Any, callback: ReadingCallback = None) -> bytes:
+def read_bytes(source: Any) -> bytes:
     """Return the decompressed content of a path, "-" (standard input) or a binary file object."""
     with open_source(source) as stream:
-        if callback is None:
-            return stream.read()
-        content = io.BytesIO()
-        while block := stream.read(_BLOCK):
-            content.write(block)
-            callback(*position_in(stream, content.tell()), 0)
-        return content.getvalue()
+        return stream.read()
 
 
 def position_in(stream: IO[bytes], n_read: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,24 @@ from pairrank.io._streams import (
     read_bytes,
     writes,
 )
-from pairrank.io.dispatch import format_of, read_rows, write_blocks
+from pairrank.io.dispatch import format_of, write_blocks
 from pairrank.io.query_sizes import with_queries
 from pairrank.io.rows import (
     ROW_COLUMNS,
     Rows,
     check_dtype,
-    column_names,
     named_columns,
     refuse_unnamed,
 )
 from pairrank.io.svmlight import SvmlightText
-from pairrank.io.tables import Roles, chosen_columns, content_of, rows_of
+from pairrank.io.tables import (
+    Roles,
+    chosen_columns,
+    content_of,
+    read_table,
+    roles_of,
+    rows_of,
+)
 from pairrank.io.trec import documents_of
 
 
@@ -74,6 +80,7 @@ def convert(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from pairrank.io import read_rows
     >>> folder = tempfile.TemporaryDirectory()
     >>> text, rows = pathlib.Path(folder.name, "a.txt"), pathlib.Path(folder.name, "a.parquet")
     >>> _ = text.write_text("2 qid:7 1:0.5 2:1\\n0 qid:7 2:3\\n")
@@ -84,18 +91,15 @@ def convert(
     """
     kind, into = format_of(source, format), format_of(target, to)
     named = named_columns({"label": label, **columns})
-    dtype, drop = check_dtype(dtype), column_names(drop, "drop")
-    blocks: Iterator[Rows]
+    dtype, roles = check_dtype(dtype), roles_of(named, drop=drop, drop_text=drop_text)
+    blocks: Iterable[Rows]
     if kind == "svmlight":
         blocks = _svmlight_blocks(source, dtype, callback)
     elif kind == "csv":
-        blocks = _csv_blocks(source, Roles(named, None, drop, drop_text=drop_text), dtype, callback)
+        blocks = _csv_blocks(source, roles, dtype, callback)
     else:
-        given: dict[str, Any] = {**columns, "label": label, "drop": drop, "drop_text": drop_text}
-        given["query_sizes"] = query_sizes
-        blocks = iter([read_rows(source, format=kind, dtype=dtype, callback=callback, **given)])
-    if kind != "parquet":
-        blocks = with_queries(blocks, source, query_sizes)
+        blocks = [read_table(source, kind, roles, dtype)]
+    blocks = with_queries(blocks, source, query_sizes)
     if isinstance(target, str | os.PathLike):
         delete_leftovers(target)
     write_blocks(target, blocks, into, {role: named.get(role, role) for role in ROW_COLUMNS})
@@ -105,26 +109,19 @@ def _svmlight_blocks(
     source: Any, dtype: np.dtype[Any], callback: ReadingCallback
 ) -> Iterator[Rows]:
     """Yield the rows of svmlight text, with the document identifiers in their comments, if any."""
-    content = source if is_file(source) else read_bytes(source, callback)
+    content = source if is_file(source) else read_bytes(source)
     text = SvmlightText(content, name_of(source), dtype, callback)
     for _ in text.blocks():
         pass
     shape, extent, is_named = text.shape(), text.extent, None
-    text.comments = True
-    for block in text.blocks():
+    for block in text.blocks(comments=True):
         if text.extent != extent:
             raise FileFormatError(
                 f"{text.name}: the text has changed while it was read; convert it again"
             )
         first = text.n_rows - len(block.labels)
-        docid = documents_of(text.name, block.comments, first)
-        is_named = docid is not None if is_named is None else is_named
-        if is_named != (docid is not None):
-            raise FileFormatError(
-                f"{text.name}: from row {first} (from 0) on rows have "
-                f"{'no document identifier' if is_named else 'document identifiers'}, unlike those "
-                "before; write '# docid = X' after every row, or after none"
-            )
+        docid = documents_of(text.name, block.comments, first, is_named)
+        is_named = docid is not None
         # some blocks may have whole numbers only
         yield shape.rows(block)._replace(docid=None if docid is None else docid.astype(str))
 
@@ -137,16 +134,18 @@ def _csv_blocks(
     named = roles.columns
     features, numbers, texts = chosen_columns(text, roles)
     refuse_unnamed(features, file=text.name)
-    identifiers = [named[role] for role in ("qid", "docid") if role in named]
+    identifiers = [role for role in ("qid", "docid") if role in named]
     as_text = {
-        column
+        role
         for part in text.parts(numbers[:1], texts)
-        for column in identifiers
-        if part.identifiers(column).dtype.kind == "U"
+        for role in identifiers
+        if part.identifiers(named[role]).dtype.kind == "U"
     }
     kind = ""
     for part in text.parts(numbers, texts):
-        rows = rows_of(part, named, features, dtype, list(as_text))
+        rows = rows_of(part, named, features, dtype)
+        # some parts may have whole numbers only
+        rows = rows._replace(**{role: getattr(rows, role).astype(str) for role in as_text})
         kind = kind or ("" if rows.y is None else rows.y.dtype.kind)
         if rows.y is not None and rows.y.dtype.kind != kind:
             raise FileFormatError(

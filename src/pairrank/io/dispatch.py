@@ -20,10 +20,10 @@ from pairrank.io._streams import (
     writes,
 )
 from pairrank.io.query_sizes import with_queries
-from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
+from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, listed, named_columns
 from pairrank.io.svmlight import read_text
 from pairrank.io.svmlight_writer import write_lines
-from pairrank.io.tables import Roles, read_table, write_table
+from pairrank.io.tables import read_table, roles_of, write_table
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -153,10 +153,7 @@ def read_rows(
             callback=callback,
         )
     else:
-        if features is not None:
-            features = column_names(features, "features")
-        drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
-        roles = Roles(named, features, drop, ignore, drop_text)
+        roles = roles_of(named, features, drop, ignore, drop_text=drop_text)
         rows = read_table(source, kind, roles, dtype, callback)
         _check_width(source, rows, n_features)
     [rows] = with_queries([rows], source, query_sizes)

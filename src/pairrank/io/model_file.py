@@ -92,10 +92,10 @@ def read_model(path: AnyPath) -> ModelRecord:
     try:
         if not data.startswith(_MAGIC):
             raise ValueError("it does not start as a zip archive")
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(member.file_size for member in archive.infolist()) > len(data):
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            if sum(member.file_size for member in archive.zip.infolist()) > len(data):
                 raise ValueError("its members are larger than the file")
-            header = json.loads(archive.read(_HEADER))
+            header = json.loads(archive[_HEADER])
             if header["format"] == FORMAT and header["version"] != VERSION:
                 raise FileFormatError(
                     f"{name} is a model file of version {header['version']}, this pairrank reads "
@@ -104,7 +104,7 @@ def read_model(path: AnyPath) -> ModelRecord:
             fits = all(isinstance(header[part], kind) for part, kind in _KINDS.items())
             if not fits or header["format"] != FORMAT:
                 raise ValueError(f"its header is not that of a {FORMAT}")
-            arrays = {key: _array(archive.read(f"{key}.npy")) for key in header["arrays"]}
+            arrays = {key: _checked(archive[key]) for key in header["arrays"]}
     except FileFormatError:
         raise
     except Exception as error:  # damaged data can raise anything
@@ -115,12 +115,11 @@ def read_model(path: AnyPath) -> ModelRecord:
     return ModelRecord(header["estimator"], header["params"], arrays, header["info"])
 
 
-def _array(text: bytes) -> Array:
-    """Return the array of npy data, of numbers or text."""
-    array: Array = np.lib.format.read_array(io.BytesIO(text), allow_pickle=False)
+def _checked(array: Array) -> Array:
+    """Return an array of numbers or text in the byte order of this machine."""
     if array.dtype.kind not in "biufU":
         raise ValueError(f"an array holds {array.dtype}, neither numbers nor text")
-    if not 0 <= array.dtype.itemsize <= max(len(text), _WIDEST):  # numpy 1.26 overflows
+    if not 0 <= array.dtype.itemsize <= max(array.nbytes, _WIDEST):  # numpy 1.26 overflows
         raise ValueError(f"an empty array has entries of {array.dtype.itemsize} bytes")
     array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind == "U":

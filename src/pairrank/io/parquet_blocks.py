@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from pairrank.exceptions import FileAccessError, FileFormatError
-from pairrank.io._arrow import ParquetColumns, Table
-from pairrank.io.rows import IN_BLOCKS, check_dtype, column_names, named_columns, no_column
-from pairrank.io.tables import Roles, feature_of, features_of, part_of
+from pairrank.io._arrow import ParquetColumns, Table, is_numeric
+from pairrank.io.rows import IN_BLOCKS, check_dtype, named_columns, no_column
+from pairrank.io.tables import feature_of, features_of, part_of, roles_of
 
-_ARROW_NAMES = {4: "float", 8: "double"}
 _BATCH_ROWS = 1 << 18
 
 
@@ -44,8 +43,7 @@ class ParquetBlocks(ParquetColumns):
         paths = _paths_of(data) if is_ours else []
         self.name = _name_of(paths) if is_ours else "the dataset"
         self._columns = named_columns(columns)
-        features = None if features is None else column_names(features, "features")
-        drop = column_names(drop, "drop")
+        roles = roles_of(self._columns, features, drop, drop_text=drop_text)
         with self.undamaged():
             # opened anew in each pass: a dataset keeps what it has read of the files
             self._open = (lambda: _dataset_of(paths)) if is_ours else (lambda: data)
@@ -53,11 +51,8 @@ class ParquetBlocks(ParquetColumns):
             self.schema = opened.schema
             fragment = next(opened.get_fragments(), None)
         self._stored = set() if fragment is None else set(fragment.physical_schema.names)
-        roles = Roles(self._columns, features, drop, drop_text=drop_text)
         self.feature_names: list[str] = features_of(self, roles)
         self.n_features = len(self.feature_names)
-        queries = [column for role, column in self._columns.items() if role == "qid"]
-        self._text_queries = bool(self.text_columns(queries))
         self.dtype = self._own_dtype() if dtype is None else check_dtype(dtype)
         width = max(1, self.n_features * self.dtype.itemsize)
         self.batch_rows = batch_rows or max(1, block_bytes // width)
@@ -65,13 +60,9 @@ class ParquetBlocks(ParquetColumns):
             self.n_rows = int(opened.count_rows()) if is_ours else None
 
     def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
-        """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller.
-
-        X of each is in the memory of the one before: fresh pages take longer than copying.
-        """
+        """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller."""
         roles = self._columns if labelled else {}
         first = start * self.batch_rows
-        room: Any = None
         parts: list[Any] = []
         n_rows = 0
         with self.undamaged():
@@ -81,44 +72,35 @@ class ParquetBlocks(ParquetColumns):
                     n_rows += parts[-1].num_rows
                     batch = batch.slice(parts[-1].num_rows)
                     if n_rows == self.batch_rows:
-                        block, parts = self._block(parts, first, roles, room), []
-                        room = block[0].reshape(-1, order="F")
+                        block, parts = self._block(parts, first, roles), []
                         first, n_rows = first + n_rows, 0
                         yield block
                         del block
                 del batch
             if parts:
-                yield self._block(parts, first, roles, room)
+                yield self._block(parts, first, roles)
             if self.n_rows is not None and first + n_rows < self.n_rows:
                 raise self._changed()
 
-    def _block(
-        self, parts: list[Any], first: int, roles: Mapping[str, str], room: Any
-    ) -> tuple[Any, ...]:
-        """Return X and the parts of a block in the order of `IN_BLOCKS`.
-
-        X takes the memory of the array `room`, unless that is None.
-        """
+    def _block(self, parts: list[Any], first: int, roles: Mapping[str, str]) -> tuple[Any, ...]:
+        """Return X and the parts of a block in the order of `IN_BLOCKS`."""
         import pyarrow as pa
 
         if self.n_rows is not None and first + sum(map(len, parts)) > self.n_rows:
             raise self._changed()
         columns = pa.Table.from_batches(parts)
         table = Table(self.name, columns, lambda row: f"{self.name}, row {first + row} (from 0)")
-        size = len(table) * self.n_features
-        room = np.empty(size, dtype=self.dtype) if room is None else room[:size]
-        X = room.reshape((len(table), self.n_features), order="F")
+        X = np.empty((len(table), self.n_features), dtype=self.dtype, order="F")
         for at, name in enumerate(self.feature_names):
             cells = columns[name]
-            if cells.null_count or str(cells.type) != _ARROW_NAMES[self.dtype.itemsize]:
+            if cells.null_count or cells.type != pa.from_numpy_dtype(self.dtype):
                 X[:, at] = feature_of(table, name, self.dtype)
             else:  # the checks of blocks find what is not finite
-                np.concatenate([chunk.to_numpy() for chunk in cells.chunks], out=X[:, at])
-        return X, *(
-            # text queries stay text in all blocks, though some may have whole numbers only
-            part_of(table, role, roles[role], as_text=self._text_queries) if role in roles else None
-            for role in IN_BLOCKS
-        )
+                X[:, at] = cells.to_numpy()
+        found = {role: part_of(table, role, column) for role, column in roles.items()}
+        if "qid" in found and not is_numeric(columns[roles["qid"]].type):
+            found["qid"] = found["qid"].astype(str)  # some blocks may have whole numbers only
+        return X, *map(found.get, IN_BLOCKS)
 
     def _changed(self) -> FileFormatError:
         return FileFormatError(
@@ -127,20 +109,32 @@ class ParquetBlocks(ParquetColumns):
         )
 
     def _batches(self, others: list[str], first: int) -> Iterator[Any]:
-        """Yield the rows from number `first` on; files and row groups before it are not read."""
+        """Yield the rows from number `first` on; files and row groups before it are not read.
+
+        Few batches are in memory together.
+        """
+        from pyarrow import dataset
+
         columns = [*self.feature_names, *others]
-        size = min(self.batch_rows, _BATCH_ROWS)
+        few = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
         for fragment in self._open().get_fragments():
             for part in self._unread(fragment, columns, first):
                 n_rows = _rows_of(part) if first else 1
-                if first < n_rows:
-                    for batch in _scanned(part, self.schema, columns, size):
-                        n_skipped = min(first, batch.num_rows)
-                        first -= n_skipped
-                        yield batch.slice(n_skipped)
-                        del batch
-                else:
+                if first >= n_rows:
                     first -= n_rows
+                    continue
+                is_parquet = isinstance(part, dataset.ParquetFileFragment)
+                for batch in part.to_batches(
+                    schema=self.schema,
+                    columns=columns,
+                    batch_size=min(self.batch_rows, _BATCH_ROWS),
+                    batch_readahead=1,
+                    fragment_scan_options=few if is_parquet else None,
+                ):
+                    n_skipped = min(first, batch.num_rows)
+                    first -= n_skipped
+                    yield batch.slice(n_skipped)
+                    del batch
 
     def _unread(self, fragment: Any, columns: list[str], first: int) -> list[Any]:
         """Return a fragment, or its row groups if some of them may be left out."""
@@ -157,21 +151,6 @@ class ParquetBlocks(ParquetColumns):
     def _own_dtype(self) -> np.dtype[Any]:
         kinds = {str(self.schema.field(name).type) for name in self.feature_names}
         return np.dtype(np.float32 if kinds and kinds <= {"float", "halffloat"} else np.float64)
-
-
-def _scanned(fragment: Any, schema: Any, columns: list[str], size: int) -> Iterator[Any]:
-    """Yield the rows of a fragment in batches of `size`, few of which are in memory together."""
-    from pyarrow import dataset
-
-    is_parquet = isinstance(fragment, dataset.ParquetFileFragment)
-    options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-    yield from fragment.to_batches(
-        schema=schema,
-        columns=columns,
-        batch_size=size,
-        batch_readahead=1,
-        fragment_scan_options=options if is_parquet else None,
-    )
 
 
 def _rows_of(fragment: Any) -> int:
@@ -193,18 +172,12 @@ def _name_of(paths: list[str]) -> str:
 def _dataset_of(paths: list[str]) -> Any:
     from pyarrow import dataset
 
-    found = [each for path in paths for each in _files_of(path)]
+    found = []
+    for path in paths:
+        is_pattern = glob.has_magic(path) and not os.path.exists(path)
+        found += sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
     if not found:
         raise FileAccessError(f"cannot read {_name_of(paths)}: there is no such file")
-    return dataset.dataset(
-        found[0] if len(found) == 1 else found,
-        format="parquet",
-        partitioning="hive" if len(found) == 1 else None,
-    )
-
-
-def _files_of(path: str) -> list[str]:
-    """Return a path as it is, or the files of a pattern in the order of their names."""
-    if not glob.has_magic(path) or os.path.exists(path):
-        return [path]
-    return sorted(glob.glob(path, recursive=True))
+    is_one = len(found) == 1
+    given = found[0] if is_one else found
+    return dataset.dataset(given, format="parquet", partitioning="hive" if is_one else None)

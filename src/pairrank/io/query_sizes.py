@@ -24,23 +24,21 @@ def with_queries(blocks: Iterable[Rows], source: Any, query_sizes: Any) -> Itera
     `query_sizes` names the side file; None looks for one beside the file. Rows with queries of
     their own are refused where it is named, and keep them where it is found.
     """
-    ends: FloatArray | None = None
-    n_rows = 0
-    for number, rows in enumerate(blocks):
-        if number == 0:
-            if rows.qid is not None and query_sizes is not None:
-                raise PairrankError(
-                    f"{name_of(source)}: the rows have queries of their own; leave out the rows "
-                    f"per query in {query_sizes}"
-                )
+    ends, n_rows = None, 0
+    for rows in blocks:
+        if rows.qid is not None and query_sizes is not None:
+            raise PairrankError(
+                f"{name_of(source)}: the rows have queries of their own; leave out the rows "
+                f"per query in {query_sizes}"
+            )
+        if rows.qid is None and n_rows == 0:
             side = _side_file(source) if query_sizes is None else query_sizes
-            ends = None if side is None or rows.qid is not None else _ends_of_queries(side)
+            ends = None if side is None else _ends_of_queries(side)
         first, n_rows = n_rows, n_rows + rows.X.shape[0]
-        if ends is None:
-            yield rows
-        else:
+        if ends is not None:
             queries = np.searchsorted(ends, np.arange(first, n_rows), side="right") + 1
-            yield rows._replace(qid=queries)
+            rows = rows._replace(qid=queries)
+        yield rows
     if ends is not None and ends[-1] != n_rows:
         raise FileFormatError(
             f"{name_of(side)}: its {ends.size:,} queries have {ends[-1]:,.0f} rows, the data has "

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import Array
-from pairrank.exceptions import FileFormatError, InputTypeError, PairrankError
+from pairrank.exceptions import FileFormatError, PairrankError
 
 _PLAIN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.0*)?\s*\Z")
@@ -104,14 +104,7 @@ def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
     return {role: column for role, column in columns.items() if column is not None}
 
 
-def column_names(given: Iterable[str], argument: str) -> list[str]:
-    """Return the names of columns; raise an InputTypeError for one text, whose letters are none."""
-    if isinstance(given, str):
-        raise InputTypeError(f"{argument} must be a list of columns, such as [{given!r}]")
-    return list(given)
-
-
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[Any]) -> str:
     """Return names in quotes; of a long list the first ten and the number of the others."""
     quoted = list(map(repr, names))
     more = len(quoted) - _MOST_LISTED
@@ -175,13 +168,12 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def names_of(file: str, what: str, texts: Sequence[str], *, as_text: bool = False) -> Array:
+def names_of(file: str, what: str, texts: Sequence[str]) -> Array:
     """Return distinct texts as int64 if all are whole numbers, else as text.
 
-    Only the form that `str(int)` writes is a whole number: "01" and "1" are two names. With
-    `as_text` whole numbers stay text too.
+    Only the form that `str(int)` writes is a whole number: "01" and "1" are two names.
     """
-    if not as_text and all(map(_PLAIN_INTEGER.match, texts)):
+    if all(map(_PLAIN_INTEGER.match, texts)):
         return np.array([int(text) for text in texts], dtype=np.int64)
     for text in texts:
         if "\0" in text:

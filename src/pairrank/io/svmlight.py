@@ -56,8 +56,8 @@ def read_text(
         raise PairrankError(f"zero_based must be True, False or 'auto' (got {zero_based!r})")
     if n_features is not None:
         check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
-    text = SvmlightText(source, name_of(source), check_dtype(dtype), callback, comments=docids)
-    parts = [list(each) for each in zip(*text.blocks(), strict=True)]
+    text = SvmlightText(source, name_of(source), check_dtype(dtype), callback)
+    parts = [list(each) for each in zip(*text.blocks(comments=docids), strict=True)]
     comments = list(itertools.chain(*parts.pop()))
     arrays = [np.concatenate(parts.pop(0)) for _ in range(len(parts))]
     rows = text.shape(zero_based, n_features).rows(Block._make([*arrays, comments]))
@@ -102,10 +102,8 @@ class Shape(NamedTuple):
         if not self.is_sparse and len(values) == n_rows * self.width:
             X = values.reshape(shape)
         else:
-            integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
-            indptr = np.zeros(n_rows + 1, dtype=integer)
-            np.cumsum(block.lengths, out=indptr[1:])
-            X = sp.csr_array((values, indices.astype(integer, copy=False), indptr), shape=shape)
+            indptr = np.append(0, np.cumsum(block.lengths))
+            X = sp.csr_array((values, indices, indptr), shape=shape)
             X = X if self.is_sparse else X.toarray()
         qid = None if self.queries is None else self.queries[block.codes]
         return Rows(X, block.labels, qid, zero_based=self.shift == 0)
@@ -114,7 +112,7 @@ class Shape(NamedTuple):
 class SvmlightText:
     """svmlight text that is parsed block by block, and what is known of all blocks so far.
 
-    `source` is bytes, or what `open_source` opens; `comments` says whether blocks have comments.
+    `source` is bytes, or what `open_source` opens.
     """
 
     def __init__(
@@ -123,16 +121,14 @@ class SvmlightText:
         name: str,
         dtype: np.dtype[Any],
         callback: ReadingCallback = None,
-        *,
-        comments: bool = False,
     ) -> None:
         self._source, self._dtype, self._callback = source, dtype, callback
-        self.name, self.comments = name, comments
+        self.name = name
         self.has_qid = -1
         self._code_of: dict[bytes, int] = {}
-        self._lowest, self._highest = (_HIGHEST + 1, 0), (-1, 0)
+        self._lowest, self._highest = (_HIGHEST + 1, ""), (-1, "")
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, *, comments: bool = False) -> Iterator[Block]:
         """Yield the rows; raise a FileFormatError at the first line that is not valid."""
         self.n_rows = self.n_entries = n_bytes = 0
         self._line = 1
@@ -142,14 +138,16 @@ class SvmlightText:
             # the first block tells the others whether rows have a query
             while some := list(itertools.islice(texts, _AT_ONCE if self.has_qid >= 0 else 1)):
                 for tokens in threads.run(lambda text: _Tokens(text, self.has_qid), some):
-                    yield self._checked(tokens)
+                    block = self._checked(tokens, comments=comments)
+                    if len(block.labels):
+                        yield block
                 n_bytes += sum(map(len, some))
                 if self._callback is not None:
                     self._callback(*position_in(stream, n_bytes), self.n_rows)
         if not self.n_rows:
             raise FileFormatError(f"{self.name}: no rows; the file is empty or holds comments only")
 
-    def _checked(self, tokens: _Tokens) -> Block:
+    def _checked(self, tokens: _Tokens, *, comments: bool) -> Block:
         """Return the rows of tokens, and count them."""
         text, first, line = tokens.text, self._line, tokens.bad_line
         token_ends, starts, ends, lines = tokens.rows.T
@@ -168,29 +166,22 @@ class SvmlightText:
         def place(row: int) -> str:
             return f"{self.name}, line {lines[row] + first}"
 
-        def line_of(entry: int) -> int:
-            return int(lines[np.searchsorted(row_ends, entry, side="right")]) + first
-
         def place_of_entry(entry: int) -> str:
-            return f"{self.name}, line {line_of(entry)}: index {indices[entry]}"
+            row = int(np.searchsorted(row_ends, entry, side="right"))
+            return f"{place(row)}: index {indices[entry]}"
 
         refuse_merged_labels(labels, lambda row: tokens.token(places[row]).decode(), place)
         values = narrowed(tokens.numbers[~is_label], self._dtype, place_of_entry)
         if len(indices):
             low, high = int(indices.argmin()), int(indices.argmax())
-            self._lowest = min(self._lowest, (int(indices[low]), line_of(low)))
-            if indices[high] > self._highest[0]:
-                self._highest = int(indices[high]), line_of(high)
+            self._lowest = min(self._lowest, (int(indices[low]), place_of_entry(low)))
+            self._highest = max(self._highest, (int(indices[high]), place_of_entry(high)))
         self._line += text.count(b"\n")
         self.n_rows += lines.size
         self.n_entries += len(values)
         self.has_qid = tokens.has_qid
-        comments = []
-        if self.comments:
-            comments = [
-                text[start:end].decode("utf-8", "surrogateescape")
-                for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-            ]
+        commented = zip(starts.tolist(), ends.tolist(), strict=True) if comments else ()
+        remarks = [text[start:end].decode("utf-8", "surrogateescape") for start, end in commented]
         codes = [
             self._code_of.setdefault(text[start:end], len(self._code_of))
             for _, start, end in tokens.runs.tolist()
@@ -198,7 +189,7 @@ class SvmlightText:
         run_lengths = np.diff(tokens.runs[:, 0], append=lines.size) if codes else 0
         query_codes = np.repeat(np.array(codes, dtype=np.int32), run_lengths)
         lengths = np.diff(row_ends, prepend=0)
-        return Block(labels, lengths, indices, values, query_codes, comments)
+        return Block(labels, lengths, indices, values, query_codes, remarks)
 
     @property
     def extent(self) -> tuple[int, int, int]:
@@ -210,8 +201,8 @@ class SvmlightText:
         (lowest, at_lowest), (highest, at_highest) = self._lowest, self._highest
         if zero_based is False and lowest == 0:
             raise FileFormatError(
-                f"{self.name}, line {at_lowest}: index 0, though indices count from 1 (as in the "
-                "rows of the training, if there is a model); number the features alike"
+                f"{at_lowest}, though indices count from 1 (as in the rows of the training, if "
+                "there is a model); number the features alike"
             )
         shift = 0 if zero_based is True or lowest == 0 else 1
         stated = max(highest + 1 - shift, 0)
@@ -222,8 +213,8 @@ class SvmlightText:
             )
         if stated > width:
             raise FileFormatError(
-                f"{self.name}, line {at_highest}: index {highest}, though {width} features are "
-                "expected; the file is of another set of features"
+                f"{at_highest}, though {width} features are expected; the file is of another set "
+                "of features"
             )
         if stated < width and 0 < self.n_entries == self.n_rows * stated:
             raise FileFormatError(

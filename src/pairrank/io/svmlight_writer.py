@@ -16,17 +16,11 @@ _ROWS_A_BLOCK = 256
 
 def write_lines(target: Any, blocks: Iterable[Rows]) -> None:
     """Write blocks of rows of one width, as described in `write_rows`; O(entries)."""
-    left = iter(blocks)
-    first = next(left)
-    _check(first)
-    texts = _texts(first._replace(X=_stating_width(first.X)))
-    start = next(texts)  # what cannot be written is refused before the file is opened
     with open_target(target) as file:
-        file.write(start)
-        file.writelines(texts)
-        for rows in left:
+        for number, rows in enumerate(blocks):
             _check(rows)
-            file.writelines(_texts(rows))
+            X = rows.X if number else _stating_width(rows.X)
+            file.writelines(_texts(rows._replace(X=X)))
 
 
 def _stating_width(X: Any) -> Any:
@@ -43,7 +37,10 @@ def _stating_width(X: Any) -> Any:
 
 def _texts(rows: Rows) -> Iterator[bytes]:
     """Yield the lines of rows, some at a time."""
-    heads = _heads(rows)
+    numbers = np.asarray(rows.y, dtype=np.float64).tolist()
+    heads = [repr(number).removesuffix(".0") for number in numbers]
+    if rows.qid is not None:
+        heads = [f"{head} qid:{qid}" for head, qid in zip(heads, _words(rows, "qid"), strict=True)]
     tails = [""] * len(heads)
     if rows.docid is not None:
         tails = [f" # docid = {docid}" for docid in _words(rows, "docid")]
@@ -69,15 +66,6 @@ def _check(rows: Rows) -> None:
     values = rows.X if isinstance(rows.X, np.ndarray) else rows.X.data
     if not np.isfinite(values).all() or not np.isfinite(np.asarray(rows.y)).all():
         raise PairrankError("X or y holds NaN or infinity; impute the value or drop the row")
-
-
-def _heads(rows: Rows) -> list[str]:
-    """Return the label and the qid of each row, as text."""
-    numbers = np.asarray(rows.y, dtype=np.float64).tolist()
-    labels = [repr(number).removesuffix(".0") for number in numbers]
-    if rows.qid is None:
-        return labels
-    return [f"{label} qid:{qid}" for label, qid in zip(labels, _words(rows, "qid"), strict=True)]
 
 
 def _words(rows: Rows, role: str) -> list[str]:

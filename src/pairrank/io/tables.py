@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import Array
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileFormatError, InputTypeError, PairrankError
 from pairrank.io._arrow import PARQUET_MAGIC, ParquetData, Table
 from pairrank.io._csv import CsvText
 from pairrank.io._streams import (
@@ -48,10 +48,26 @@ class Roles(NamedTuple):
     """
 
     columns: Mapping[str, str]
-    features: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    drop_text: bool = False
+    features: list[str] | None
+    drop: list[str]
+    ignore: list[str]
+    drop_text: bool
+
+
+def roles_of(
+    columns: Mapping[str, str],
+    features: Iterable[str] | None = None,
+    drop: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    *,
+    drop_text: bool,
+) -> Roles:
+    """Return the roles of columns; raise an InputTypeError for one text in place of a list."""
+    for argument, given in {"features": features, "drop": drop, "ignore": ignore}.items():
+        if isinstance(given, str):
+            raise InputTypeError(f"{argument} must be a list of columns, such as [{given!r}]")
+    chosen = None if features is None else list(features)
+    return Roles(columns, chosen, list(drop), list(ignore), drop_text)
 
 
 def read_table(
@@ -74,7 +90,7 @@ def content_of(
     name = name_of(source)
     if format == "csv" and is_file(source):
         return CsvText(source, name, callback)
-    data = read_bytes(source, callback)
+    data = read_bytes(source)
     if format == "parquet" or (not format and data.startswith(PARQUET_MAGIC)):
         return ParquetData(data, name)
     return CsvText(data, name, callback)
@@ -95,24 +111,20 @@ def rows_of(
     columns: Mapping[str, str],
     features: Sequence[str],
     dtype: np.dtype[Any],
-    as_text: Sequence[str] = (),
 ) -> Rows:
-    """Return the rows of a table; whole numbers stay text in the identifiers `as_text`."""
+    """Return the rows of a table."""
     X = np.empty((len(table), len(features)), dtype=dtype)
     for at, column in enumerate(features):
         X[:, at] = feature_of(table, column, dtype)
     parts: dict[str, Any] = {}
     for role, column in columns.items():
-        parts[ROW_COLUMNS[role].field] = part_of(table, role, column, as_text=column in as_text)
+        parts[ROW_COLUMNS[role].field] = part_of(table, role, column)
     return Rows(X, feature_names=list(features), **parts)
 
 
-def part_of(table: Table, role: str, column: str, *, as_text: bool = False) -> Array:
-    """Return the column of a role of ROW_COLUMNS; with `as_text` whole identifiers stay text."""
-    kind = ROW_COLUMNS[role].kind
-    if kind == "identifiers":
-        return table.identifiers(column, as_text=as_text)
-    part: Array = getattr(table, kind)(column)
+def part_of(table: Table, role: str, column: str) -> Array:
+    """Return the column of a role of ROW_COLUMNS."""
+    part: Array = getattr(table, ROW_COLUMNS[role].kind)(column)
     return part
 
 
@@ -135,10 +147,10 @@ def features_of(content: Any, roles: Roles) -> list[str]:
     check_header(name, header, named, roles.drop)
     taken = {*named, *roles.drop, *roles.ignore}
     others = [column for column in header if column not in taken]
-    if roles.features is not None and not len(roles.features):
+    if roles.features == []:
         refuse_unnamed(others)
         return []
-    features = others if roles.features is None else list(roles.features)
+    features = others if roles.features is None else roles.features
     texts = content.text_columns(features)
     if roles.features is None and roles.drop_text:
         features, texts = [column for column in features if column not in set(texts)], []
@@ -227,8 +239,7 @@ def _tables(blocks: Iterable[Rows], columns: Mapping[str, str]) -> Iterator[Any]
             X = rows.X[start : start + size]
             features = np.ascontiguousarray((X if isinstance(X, np.ndarray) else X.toarray()).T)
             heads = (each[start : start + size] for each in leading)
-            texts = (head.tolist() if head.dtype.kind in "UO" else head for head in heads)
-            waiting.append(pa.table([*texts, *features], names=header))
+            waiting.append(pa.table([*heads, *features], names=header))
             if sum(map(len, waiting)) >= size:
                 yield pa.concat_tables(waiting)
                 waiting = []
@@ -268,8 +279,7 @@ def write_columns(target: AnyFile, columns: Mapping[str, Array]) -> None:
 
     arrays = {}
     for name, values in columns.items():
-        cells = values.tolist() if values.dtype.kind in "UO" else values
-        array = pa.array(cells, from_pandas=True)
+        array = pa.array(values, from_pandas=True)
         arrays[name] = array.cast(pa.string()) if pa.types.is_null(array.type) else array
     is_csv = not name_of(target).lower().endswith(".parquet")
     _write_tables(target, iter([pa.table(arrays)]), is_csv=is_csv)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,21 +22,25 @@ _DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.
 """A document identifier in a comment: `docid = X`, or a single word."""
 
 
-def documents_of(file: str, comments: Sequence[str], first_row: int = 0) -> Array | None:
+def documents_of(
+    file: str, comments: Sequence[str], first_row: int = 0, is_named: bool | None = None
+) -> Array | None:
     """Return the document identifiers in the comments of some rows of a file; None: there are none.
 
     A comment has the identifier X if it holds `docid = X`, as LETOR's do, or is the single word X.
+    `is_named` says whether the rows before have identifiers, if there are any.
     """
     found = [_DOCID.search(comment) for comment in comments]
+    is_named = found[0] is not None if is_named is None else is_named
+    for row, match in enumerate(found, start=first_row):
+        if (match is not None) != is_named:
+            raise FileFormatError(
+                f"{file}: the comment of row {row} (from 0) has {'no' if is_named else 'a'} "
+                "document identifier, unlike those before it; write '# docid = X' after every "
+                "row, or after none"
+            )
     ids = [match[1] or match[2] for match in found if match is not None]
-    if not ids:
-        return None
-    if len(ids) < len(found):
-        raise FileFormatError(
-            f"{file}: the comment of row {first_row + found.index(None)} (from 0) has no document "
-            "identifier, others have; write '# docid = X' after every row, or after none"
-        )
-    return names_of(file, "docid", ids)
+    return names_of(file, "docid", ids) if is_named else None
 
 
 def to_run(qid: Any, docid: Any, scores: Any) -> Run:
@@ -137,15 +141,15 @@ def write_run(target: AnyFile, run: Run, *, tag: str = "pairrank") -> None:
     1 Q0 c 2 0.5 demo
     1 Q0 a 3 0.5 demo
     """
-    _check_word("tag of the run", tag)
-
-    def lines(query: str, scores: dict[str, float]) -> Iterator[str]:
+    _check_words(tag=tag)
+    lines = []
+    for query, scores in run.items():
         best_first = sorted(scores, reverse=True)
         best_first.sort(key=scores.__getitem__, reverse=True)
         for rank, document in enumerate(best_first, start=1):
-            yield f"{query} Q0 {document} {rank} {float(scores[document])!r} {tag}\n"
-
-    _write(target, run, lines)
+            _check_words(query=query, document=document)
+            lines.append(f"{query} Q0 {document} {rank} {float(scores[document])!r} {tag}\n")
+    _write(target, lines)
 
 
 @writes
@@ -157,26 +161,23 @@ def write_qrels(target: AnyFile, qrels: Qrels) -> None:
     qrels : dict of str to dict of str to int
         Grades by query and document.
     """
+    lines = []
+    for query, grades in qrels.items():
+        for document, grade in grades.items():
+            _check_words(query=query, document=document)
+            lines.append(f"{query} 0 {document} {grade}\n")
+    _write(target, lines)
 
-    def lines(query: str, grades: dict[str, int]) -> Iterator[str]:
-        return (f"{query} 0 {document} {grade}\n" for document, grade in grades.items())
 
-    _write(target, qrels, lines)
-
-
-def _write(target: Any, nested: Any, lines: Callable[[str, Any], Iterator[str]]) -> None:
-    for query, documents in nested.items():
-        _check_word("query", query)
-        for document in documents:
-            _check_word("document", document)
+def _write(target: Any, lines: list[str]) -> None:
     with open_target(target) as file:
-        for query, documents in nested.items():
-            file.write("".join(lines(query, documents)).encode())
+        file.write("".join(lines).encode())
 
 
-def _check_word(what: str, text: str) -> None:
-    if text.split() != [text]:
-        raise PairrankError(
-            f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it, "
-            "with '_' in place of blanks"
-        )
+def _check_words(**words: str) -> None:
+    for what, text in words.items():
+        if text.split() != [text]:
+            raise PairrankError(
+                f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename "
+                "it, with '_' in place of blanks"
+            )

@@ -73,7 +73,7 @@ def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
     said = run("export", folder / "model", *asked).stderr
     assert said.startswith("pairrank: warning: format 'solr' is computed in float32: ")
     assert "in 6 of 6 queries: " in said
-    assert " and 1 more; subtract a constant " in said
+    assert ": 0, 1, 2, 3, 4, 5; subtract a constant " in said
     assert (tmp_path / "m").exists()
 
 

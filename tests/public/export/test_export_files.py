@@ -83,7 +83,7 @@ def test_rows_that_float32_cannot_tell_apart_are_named_after_the_file_is_written
     qid = ["a", "a", "a", "b", "b"]
     ranker = RankRLS().fit(X, [0, 1, 2, 0, 1], qid=qid)
     with pytest.warns(
-        OrderChangeWarning, match="'solr' is computed in float32: .* 1 of 2 queries: a;"
+        OrderChangeWarning, match="'solr' is computed in float32: .* 1 of 2 queries: 'a';"
     ):
         check = ranker.export(tmp_path / "m", "solr", check=(X, qid))
     assert (tmp_path / "m").exists()
