@@ -17,13 +17,12 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features
 from pairrank.estimators._base import Seed
 from pairrank.estimators._docstrings import of_rows, ranker
-from pairrank.estimators._rows import Rows
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
-from pairrank.model_selection.rls_greedy import BlocksLeftOut
+from pairrank.model_selection.rls_greedy import BlocksLeftOut, PairsLeftOut
 from pairrank.model_selection.splits import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
@@ -32,6 +31,8 @@ from pairrank.model_selection.splits import (
 )
 from pairrank.preferences import Pairs
 
+LeftOut = BlocksLeftOut | PairsLeftOut
+_SMALL = 200
 _EQUAL = 1e-12
 
 
@@ -45,8 +46,9 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
               \bigl((y_i - y_j) - (s_i - s_j)\bigr)^2
 
     where the scores s of a query are learnt from all other queries, with the features so far. With
-    folds of rows, q runs over the part of each query in each fold. No ranker is fitted: the error
-    of each candidate has a closed form, in O(rows).
+    folds of rows, q runs over the part of each query in each fold; with pairs, every pair has
+    scores of its own. No ranker is fitted: the error of each candidate has a closed form, in
+    O(rows).
 
     Parameters
     ----------
@@ -55,10 +57,11 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     alpha : float, default 1.0
         RankRLS's.
     cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
-        What is left out in turn: each query (of `Pairs` with groups, each group); each comparison
-        of `Pairs` ("leave-pair-out"); or folds, as in `RankSVMCV`, with each row in one of them.
-        None is "leave-query-out" if there are two queries or groups; else "leave-pair-out" for
-        Pairs, and folds of rows, ten if there are enough rows.
+        What is left out in turn: each query (of `Pairs` with groups, each group); every two rows of
+        a single query, which costs O(rows) times as much (of `Pairs`, each comparison, which does
+        not); or folds, as in `RankSVMCV`, with each row in one of them. None is "leave-query-out"
+        if there are two queries or groups; else "leave-pair-out" for Pairs and up to 200 rows, and
+        10 folds of rows beyond.
     random_state : int, RandomState or None, default None
         Seeds folds; None is a fixed seed.
 
@@ -79,7 +82,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
 
     Notes
     -----
-    Choosing k of n features of m rows costs O(k m n).
+    Choosing k of n features of m rows costs O(k m n); if pairs of rows are left out, O(k m^2 n).
     Memory is 16 bytes per entry of X, also for sparse X, because centred rows are dense. Several
     targets share the features, chosen by the sum of their errors. Scale features to similar size
     first.
@@ -129,8 +132,9 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
+        one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):
-            left_out = BlocksLeftOut(problem, float(self.alpha), self._blocks(problem, rows))
+            left_out = self._left_out(problem, (rows.X, rows.y, None if one_query else rows.qid))
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
         chosen = np.flatnonzero(self.support_)
         with warnings.catch_warnings(action="ignore", category=ZeroWeightsWarning):
@@ -176,28 +180,31 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
                 "there is 1 comparison of positive weight, so nothing is left to learn from "
                 "without it: give more"
             )
-        n_folds = max(2, min(10, n_equations // 2))
-        method = method_of(self.cv, n_queries, small=of_pairs, n_folds=n_folds)
+        method = method_of(self.cv, n_queries, small=of_pairs or n_equations <= _SMALL, n_folds=10)
         if of_pairs and not isinstance(method, str):
             raise PairrankError(
                 'Pairs are left out by cv="leave-pair-out" or "leave-query-out", not in folds: '
                 f"got cv={self.cv!r}"
             )
-        if method == LEAVE_PAIR_OUT and not of_pairs:
+        if method == LEAVE_PAIR_OUT and n_queries > 1 and not of_pairs:
             raise PairrankError(
-                'cv="leave-pair-out" leaves comparisons of Pairs out: take cv="leave-query-out", '
-                "or a number of folds of rows"
+                f'cv="leave-pair-out" is for rows of one query, and there are {n_queries}: take '
+                'cv="leave-query-out"'
             )
         return method
 
-    def _blocks(self, problem: CentredRows | Comparisons, rows: Rows) -> NDArray[np.int64]:
-        """Return the block of each equation: its query, the equation alone, or its row's fold."""
+    def _left_out(self, problem: CentredRows | Comparisons, rows: tuple[Any, ...]) -> LeftOut:
+        """Return the errors that features are chosen by; `rows` are X, y and qid."""
+        alpha = float(self.alpha)
         if self.cv_ == LEAVE_QUERY_OUT:
-            return problem.query_of
-        if isinstance(problem, Comparisons):
-            return np.arange(problem.root.size)
-        qid = None if problem.query_start.size == 2 else rows.qid
-        return self._folds(rows.X, rows.y, qid)[problem.row_of]
+            block_of = problem.query_of
+        elif not isinstance(problem, CentredRows):
+            block_of = np.arange(problem.root.size)
+        elif self.cv_ == LEAVE_PAIR_OUT:
+            return PairsLeftOut(problem, alpha)
+        else:
+            block_of = self._folds(*rows)[problem.row_of]
+        return BlocksLeftOut(problem, alpha, block_of)
 
     def _folds(self, X: Any, y: Any, qid: NDArray[Any] | None) -> NDArray[np.int64]:
         """Return the fold of each row."""
@@ -215,7 +222,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
             raise PairrankError(f"row {int(fold_of.argmin())} is in no test part of cv")
         return fold_of
 
-    def _choose(self, left_out: BlocksLeftOut, wanted: int | None, weight: float) -> None:
+    def _choose(self, left_out: LeftOut, wanted: int | None, weight: float) -> None:
         n_features = self.n_features_in_
         self.support_ = np.zeros(n_features, dtype=bool)
         selected: list[int] = []

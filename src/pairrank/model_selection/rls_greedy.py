@@ -14,12 +14,47 @@ _ENTRIES = 1 << 17
 _ALONE = 1e-11
 
 
-class BlocksLeftOut:
-    r"""Blocks of equations left out in turn: queries, folds of queries or of rows, comparisons.
+class _Chosen:
+    """The residuals with the chosen features S, and how each other feature would change them.
 
-    With the chosen features S and G = (I + A_S A_S'/alpha)^-1, it keeps C = G A with one row per
-    feature, the residuals r = G b, `scale` = alpha + a_j' C_j and `moment` = a_j' r. Choosing f
-    subtracts C_f C_f'/scale_f from G. Equations are in the order of blocks.
+    With G = (I + A_S A_S'/alpha)^-1, it keeps C = G A with one row per feature, the residuals
+    r = G b, `scale` = alpha + a_j' C_j and `moment` = a_j' r. Choosing f subtracts C_f C_f'/scale_f
+    from G, which costs O(m) per feature. `order` is the order of equations.
+    """
+
+    def __init__(self, problem: Equations, alpha: float, order: NDArray[np.int64]) -> None:
+        self._problem, self._order = problem, order
+        place = np.empty(order.size, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        self.C = np.empty((problem.n_features, order.size))
+        for part, block in problem.blocks():
+            self.C[:, place[part]] = block.T
+        self.r = problem.b[order]
+        self.root = problem.root[order]
+        self.scale = alpha + np.einsum("fm,fm->f", self.C, self.C)
+        self.moment = self.C @ self.r
+
+    def shares(self, feature: int) -> FloatArray:
+        """Return the multiple of C_f that each C_j loses if feature f is chosen, (n_features,)."""
+        column = self._problem.columns(slice(feature, feature + 1))[self._order, 0]
+        return self.C @ column / self.scale[feature]
+
+    def choose(self, feature: int, shares: FloatArray) -> None:
+        """Update everything but C."""
+        moment, scale = self.moment[feature].copy(), self.scale[feature]
+        self.r -= np.outer(self.C[feature] / scale, moment)
+        self.moment -= np.outer(shares, moment)
+        self.scale = self.scale - shares**2 * scale
+
+    def parts(self) -> Iterator[slice]:
+        """Yield slices of features whose rows of C fit the cache."""
+        step = max(1, _ENTRIES // max(1, self.r.shape[0]))
+        for first in range(0, self.scale.size, step):
+            yield slice(first, first + step)
+
+
+class BlocksLeftOut(_Chosen):
+    r"""Blocks of equations left out in turn: queries, folds of queries or of rows, comparisons.
 
     For a block F with M = G - U U', U the unit vectors of the queries that it splits, the residuals
     of its rows by the weights and query means of all other rows are r_F = (M_FF)^-1 (G b)_F.
@@ -39,19 +74,12 @@ class BlocksLeftOut:
     def __init__(self, problem: Equations, alpha: float, block_of: NDArray[np.int64]) -> None:
         query_of = problem.query_of
         order = np.lexsort((query_of, block_of))
-        place = np.argsort(order)
-        self._problem, self._order = problem, order
-        self.C = np.empty((problem.n_features, order.size))
-        for part, block in problem.blocks():
-            self.C[:, place[part]] = block.T
-        self.root, r = problem.root[order], problem.b[order]
-        self.scale = alpha + np.einsum("fm,fm->f", self.C, self.C)
-        self.moment = self.C @ r
+        super().__init__(problem, alpha, order)
         query_of, block_of = query_of[order], block_of[order]
         self._cells, self._blocks = _starts(query_of, block_of), _starts(block_of)
         self._cells_of_block = np.searchsorted(self._cells, self._blocks)
         self._lengths = np.diff(np.append(self._blocks, order.size))
-        self._T, self._left = self.C.copy(), r
+        self._T, self._left = self.C.copy(), self.r.copy()
         self._unit: FloatArray | None = None
         is_centred = isinstance(problem, CentredRows)
         if is_centred and self._cells.size > problem.query_start.size - 1:
@@ -65,7 +93,7 @@ class BlocksLeftOut:
     def errors(self) -> FloatArray:
         """Return the squared error on what is left out with each feature added, (n_features,)."""
         result = np.full(self.scale.size, self.error)
-        for part in self._parts():
+        for part in self.parts():
             C, T = self.C[part], self._T[part]
             scale = self.scale[part, None]
             spare = scale - self._sums(C * T)
@@ -84,21 +112,13 @@ class BlocksLeftOut:
         scale = self.scale[feature]
         steps = _ratio(self._sums(u * self._left.T) - self.moment[feature][:, None], spare, scale)
         self._left += (p * self._spread(steps)).T
-        column = self._problem.columns(slice(feature, feature + 1))[self._order, 0]
-        shares = self.C @ column / scale
-        self.moment -= np.outer(shares, self.moment[feature])
-        self.scale = self.scale - shares**2 * scale
-        for part in self._parts():
+        shares = self.shares(feature)
+        self.choose(feature, shares)
+        for part in self.parts():
             lost = shares[part, None]
             step = _ratio(self._sums(p * self.C[part]) - lost * scale, spare, scale)
             self._T[part] += p * self._spread(step)
             self.C[part] -= lost * u
-
-    def _parts(self) -> Iterator[slice]:
-        """Yield slices of features whose rows of C fit the cache."""
-        step = max(1, _ENTRIES // self.root.size)
-        for first in range(0, self.scale.size, step):
-            yield slice(first, first + step)
 
     def _sums(self, values: FloatArray) -> FloatArray:
         """Sum each row of values over blocks."""
@@ -128,6 +148,52 @@ class BlocksLeftOut:
         for values in (self._T, self._left.T):
             sums = np.add.reduceat(values * self._unit, cells, axis=1) * factor
             values += np.repeat(sums, lengths, axis=1) * self._unit
+
+
+class PairsLeftOut(_Chosen):
+    """Any two rows of one query left out in turn; the error is that of their difference.
+
+    The errors cost O(m^2) per feature, and 8 m^2 bytes: for small data.
+    """
+
+    def __init__(self, problem: Equations, alpha: float) -> None:
+        super().__init__(problem, alpha, np.arange(problem.root.size))
+        root = problem.root
+        unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
+        self._M = np.eye(root.size) - np.outer(unit, unit)
+
+    @property
+    def error(self) -> float:
+        """The squared error on what is left out, with the chosen features."""
+        return self._of(self._M, self.r)
+
+    def errors(self) -> FloatArray:
+        """Return the squared error on what is left out with each feature added, (n_features,)."""
+        result = np.empty(self.scale.size)
+        for feature, (u, scale) in enumerate(zip(self.C, self.scale, strict=True)):
+            step = u / scale
+            left = self.r - np.outer(step, self.moment[feature])
+            result[feature] = self._of(self._M - np.outer(step, u), left)
+        return result
+
+    def add(self, feature: int) -> None:
+        """Choose a feature."""
+        u, shares = self.C[feature].copy(), self.shares(feature)
+        self._M -= np.outer(u / self.scale[feature], u)
+        self.choose(feature, shares)
+        self.C -= np.outer(shares, u)
+
+    def _of(self, M: FloatArray, r: FloatArray) -> float:
+        """Return the sum of v_i v_j (error of a difference)^2 / (2 n_q) over rows i, j left out."""
+        own, root, result = M.diagonal(), self.root, 0.0
+        determinant = np.outer(own, own) - M**2
+        np.fill_diagonal(determinant, 1.0)
+        for left in r.T:
+            error = (np.outer(left, own) - M * left) / determinant / root[:, None]
+            result += float(
+                ((np.outer(root, root) * (error - error.T) ** 2) * np.outer(root, root)).sum()
+            )
+        return result / (2 * float(root @ root))
 
 
 def _ratio(values: FloatArray, spare: FloatArray, scale: FloatArray) -> FloatArray:
