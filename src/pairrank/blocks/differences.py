@@ -201,18 +201,14 @@ def sampled_differences(prepared: PreparedDifferences) -> Differences | None:
     total = prepared.row_weight
     if plan.mean_cost:
         query_of = differences.query_of
-        query_of = np.zeros(labels.size, dtype=np.int32) if query_of is None else query_of
         each = np.where(drawn_alone(sample), 1.0, 1.0 / sample.rate)
         of_query = np.zeros(differences.query_weight.size)
         of_query[query_of] = 2.0 * each
         by_row = differences.share() * of_query[query_of]
         differences = replace(differences, weight=by_row, query_weight=of_query)
         total = 2.0 * prepared.n_queries
-    kept = differences.weight
-    assert kept is not None
-    if not differences.target[kept > 0].any():
+    if not differences.target[differences.weight > 0].any():
         return None
     factor = total / float(differences.query_weight.sum())
-    return replace(
-        differences, weight=kept * factor, query_weight=differences.query_weight * factor
-    )
+    weight, query_weight = factor * differences.weight, factor * differences.query_weight
+    return replace(differences, weight=weight, query_weight=query_weight)

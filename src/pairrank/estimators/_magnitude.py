@@ -145,12 +145,8 @@ class MagnitudeRanker(DifferenceRanker, ABC):
         if isinstance(differences, Pairs):
             differences.pair_scale = self.C_ / differences.pair_weight
             return differences
-        C = self.C_
-        total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
-        if rows.sample_weight is None and differences.query_of is None:
-            by_row = np.full(rows.X.shape[0], 2.0 * C / rows.X.shape[0])
-        else:
-            by_row = 2.0 * C * differences.share()
+        by_row = 2.0 * self.C_ * differences.share()
+        total = np.where(differences.query_weight > 0, 2.0 * self.C_, 0.0)
         return replace(differences, weight=by_row, query_weight=total)
 
 
