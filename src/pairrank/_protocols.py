@@ -232,15 +232,11 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        return self in _OK
+        return self not in _UNFINISHED
 
 
-_OK = frozenset(
-    {
-        *(Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED, Status.FINISHED),
-        *(Status.STOPPED, Status.VALIDATED, Status.ROUNDS, Status.NO_EDGE, Status.SEPARATED),
-    }
-)
+_UNFINISHED = {Status.MAX_ITER, Status.NO_PROGRESS, Status.PRECISION}
+_UNFINISHED |= {Status.INTERRUPTED, Status.OVERFLOW}
 
 
 class Step(NamedTuple):

@@ -153,9 +153,8 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     array = _one_dimensional(given, name, n_rows)
     floats = _finite(array, name)
     is_listed = isinstance(values, (list, tuple)) and given.ndim == 1
-    is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
     is_narrow = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
-    if not is_exact and not (is_narrow and (np.abs(floats) < _EXACT_BELOW).all()):
+    if not (is_narrow and (np.abs(floats) < _EXACT_BELOW).all()):
         refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
     return np.ascontiguousarray(floats)
 

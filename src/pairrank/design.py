@@ -51,8 +51,7 @@ class Design:
         self.is_sparse = sparse.issparse(X)
         self.dtype = X.dtype
         self.n_entries = max(1, X.nnz if self.is_sparse else X.size)
-        dense = not self.is_sparse
-        self._is_in_columns = dense and X.flags.f_contiguous and not X.flags.c_contiguous
+        self._is_in_columns = not self.is_sparse and X.flags.fnc
         self._width = max(1, self.n_entries // max(1, self.n_rows))
 
     def scores(self, w: FloatArray) -> FloatArray:
@@ -108,15 +107,10 @@ class Design:
         """Return (X * X)' v, (n_features,) float64, block by block."""
 
         def weighted_sum(rows: slice) -> FloatArray:
-            if not self.is_sparse:
-                return np.square(self.X[rows], dtype=np.float64).T @ values[rows]
-            X, part = self.X, np.zeros(self.n_features)
-            starts = X.indptr[rows.start : rows.stop + 1]
-            entries = slice(int(starts[0]), int(starts[-1]))
-            squares = np.square(X.data[entries], dtype=np.float64)
-            places = X.indices[entries], starts - starts[0]
-            _products().add_weighted_sparse_rows(squares, *places, values[rows], part)
-            return part
+            squares = self.X[rows].astype(np.float64)
+            entries = squares.data if self.is_sparse else squares
+            np.square(entries, out=entries)
+            return np.asarray(squares.T @ values[rows])
 
         with np.errstate(over="ignore", invalid="ignore"):
             return self._sum(threads.run(weighted_sum, self._blocks()))
@@ -171,6 +165,7 @@ class KernelDesign:
         self.n_rows = self.n_features = int(K.shape[0])
         self._design = Design(K)
         self._norm = 0.0
+        self._tolerance = _NEGATIVE_SINGLE if K.dtype == np.float32 else _NEGATIVE
 
     def rounding(self) -> FloatArray:
         """Return zeros, because the gradient is that by the scores."""
@@ -209,10 +204,6 @@ class KernelDesign:
                 "the kernel matrix is not positive semidefinite: it has an eigenvalue below "
                 f"{-lift:g}; take another kernel, or add to its diagonal"
             ) from None
-
-    @property
-    def _tolerance(self) -> float:
-        return _NEGATIVE_SINGLE if self.dtype == np.float32 else _NEGATIVE
 
     def _require_semidefinite(self, a: FloatArray, image: FloatArray) -> None:
         """Compare a'K a with rounding, using the norm of K estimated from past products."""
@@ -270,13 +261,11 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
 def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp]:
     """Return for every row one row of its query."""
     if isinstance(preferences, Levels):
-        starts = preferences.group_start[preferences.query_group]
-        if starts.size == 2:
-            return np.zeros(n_rows, dtype=np.intp)
+        starts = preferences.query_start
         first = np.arange(n_rows)
         first[preferences.row_of] = np.repeat(preferences.row_of[starts[:-1]], np.diff(starts))
         return first
-    if isinstance(preferences, Pairs) or preferences.query_of is None:
+    if isinstance(preferences, Pairs):
         return np.zeros(n_rows, dtype=np.intp)
     first = np.empty(preferences.query_weight.size, dtype=np.intp)
     first[preferences.query_of[::-1]] = np.arange(n_rows)[::-1]

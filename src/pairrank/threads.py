@@ -69,17 +69,25 @@ class _Blas:
         self.n_users = 0
         self.limit: Any = None
 
-    def enter(self) -> None:
+    @contextlib.contextmanager
+    def limited(self) -> Iterator[None]:
+        """Keep the limit.
+
+        Yields
+        ------
+        None
+        """
         with self.lock:
             self.n_users += 1
             if self.n_users == 1:
                 self.limit = _libraries("blas").limit(limits=1)
-
-    def leave(self) -> None:
-        with self.lock:
-            self.n_users -= 1
-            if not self.n_users:
-                self.limit.restore_original_limits()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.n_users -= 1
+                if not self.n_users:
+                    self.limit.restore_original_limits()
 
 
 @functools.cache
@@ -111,27 +119,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)  # A child process inherits no threads.
 
 
-@contextlib.contextmanager
-def blas_for(X: Any) -> Iterator[None]:
+def blas_for(X: Any) -> contextlib.AbstractContextManager[None]:
     """Let BLAS use one thread in a fit to X, unless X is dense with more than 2,000 columns.
 
     BLAS adds in another order on another number of threads, and gains little for small matrices and
     for vectors.
-
-    Yields
-    ------
-    None
     """
     from scipy.sparse import issparse
 
-    if X.shape[1] > FACTORISED_COLUMNS and not issparse(X):
-        yield
-        return
-    _blas.enter()
-    try:
-        yield
-    finally:
-        _blas.leave()
+    is_wide = X.shape[1] > FACTORISED_COLUMNS and not issparse(X)
+    return contextlib.nullcontext() if is_wide else _blas.limited()
 
 
 @contextlib.contextmanager
@@ -145,22 +142,22 @@ def one_thread() -> Iterator[None]:
     None
     """
     token = _is_helper.set(True)
-    _blas.enter()
     try:
-        yield
+        with _blas.limited():
+            yield
     finally:
-        _blas.leave()
         _is_helper.reset(token)
 
 
-def openmp_limited_to_one() -> Any:
-    """Return a context in which OpenMP loops of this thread, as those of torch, run in one thread.
+def openmp_limited_to(limit: int | None) -> Any:
+    """Return a context that limits the OpenMP loops of this thread, as those of torch.
 
-    For many small steps: waking threads would take longer than the work.
+    None is no limit. For many small steps one thread is best: waking others would take longer than
+    the work.
     """
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1, user_api="openmp")
+    return threadpool_limits(limit, user_api="openmp")
 
 
 def n_threads() -> int:

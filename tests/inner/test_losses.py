@@ -16,7 +16,7 @@ from pairrank._protocols import Generic, PiecewisePolynomial
 from pairrank.compiled import sigmoid
 from pairrank.kernels import Kernel
 from pairrank.kernels import kernel as kernel_module
-from pairrank.kernels.columns import KernelColumns
+from pairrank.kernels.columns import kernel_values
 from pairrank.losses import Logistic, Probit, as_loss
 
 pytestmark = pytest.mark.numeric
@@ -95,5 +95,5 @@ def test_blocks_change_nothing(name, monkeypatch):
 def test_a_dense_row_far_from_all_others_has_an_rbf_kernel_of_zero_with_them():
     X = rows_of(6)
     X[4, 1] = 1e200
-    values = KernelColumns(Kernel("rbf"), 0.25, X)(X)
+    values = kernel_values(Kernel("rbf", gamma=0.25).fit(X), X)
     np.testing.assert_array_equal(values[4], np.arange(6) == 4)

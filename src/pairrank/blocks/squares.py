@@ -61,9 +61,8 @@ def sums_by_query(X: Any, targets: FloatArray, rows: CrossingRows) -> SquareSums
     Costs O(n_rows n_columns^2).
     """
     query, by_row = rows.query, rows.sample_weight
-    total, query_of = np.add.reduceat(by_row, rows.start[:-1]), None
-    if query.size > 1:
-        query_of = np.repeat(np.arange(query.size, dtype=np.int32), np.diff(rows.start))
+    total = np.add.reduceat(by_row, rows.start[:-1])
+    query_of = np.repeat(np.arange(query.size, dtype=np.int32), np.diff(rows.start))
     with np.errstate(over="ignore", invalid="ignore"):
         found = centred_sums(X, targets, Differences(targets[:, 0], query_of, by_row, total))
     return SquareSums(found.products, query, total, found.mean)

@@ -128,12 +128,11 @@ def centre_by_query(values, query_of, weight, query_weight, means, result):
     """Write values less their query's weighted mean to `result`; two passes, O(n_rows).
 
     Returns the weighted sums of squares of the subtracted means, over rows, and of the result.
-    `values` and `result` (n_rows,) may be one array; `weight` is empty if all are 1; `means`
-    (n_queries,) is output too.
+    `values` and `result` (n_rows,) may be one array; `means` (n_queries,) is output too.
     """
     means[:] = 0.0
     for row in range(len(values)):
-        means[query_of[row]] += values[row] * weight[row] if len(weight) else values[row]
+        means[query_of[row]] += values[row] * weight[row]
     taken_off = 0.0
     for query in range(len(means)):
         total = query_weight[query]
@@ -143,7 +142,7 @@ def centre_by_query(values, query_of, weight, query_weight, means, result):
     for row in range(len(values)):
         left = values[row] - means[query_of[row]]
         result[row] = left
-        square += left * left * weight[row] if len(weight) else left * left
+        square += left * left * weight[row]
     return taken_off, square
 
 

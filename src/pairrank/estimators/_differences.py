@@ -236,7 +236,5 @@ def _without_mean(values: FloatArray, preferences: Differences | Pairs) -> Float
     if isinstance(preferences, Pairs):
         return np.asarray(values - values.mean())
     weight = preferences.weight
-    if weight is None:
-        return preferences.centred(values)
     by_weight = np.divide(values, weight, out=np.zeros_like(values), where=weight > 0)
     return np.asarray(weight * preferences.centred(by_weight))

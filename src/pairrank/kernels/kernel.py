@@ -11,10 +11,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
-from pairrank.kernels.columns import KernelColumns
+from pairrank.kernels.columns import kernel_values
 from pairrank.kernels.landmarks import (
     landmarks_from_arrays,
     landmarks_to_arrays,
@@ -180,7 +181,9 @@ class Kernel(BaseEstimator):
         chosen = sample_landmarks(n_rows, n_landmarks, self.random_state)
         rows = X if n_landmarks == n_rows else X[chosen]
         self.landmarks_ = chosen if self.is_precomputed else (rows.copy() if rows is X else rows)
-        spectrum = spectrum_of(*self._kernel_matrix(rows, chosen))
+        matrix = np.concatenate([values for _, values in self._blocks(rows)])
+        precision = float(np.finfo(matrix.dtype).eps)
+        spectrum = spectrum_of(matrix.astype(np.float64, copy=False), precision)
         self.eigenvalues_, self.tolerance_ = spectrum.eigenvalues, spectrum.tolerance
         self.projection_ = spectrum.vectors / np.sqrt(spectrum.eigenvalues)
         return self
@@ -281,15 +284,6 @@ class Kernel(BaseEstimator):
         """The number of features."""
         return int(self.projection_.shape[1])
 
-    def _kernel_matrix(self, rows: Any, chosen: NDArray[np.int64]) -> tuple[FloatArray, float]:
-        """Return the landmarks' kernel matrix in float64, and its relative rounding error."""
-        matrix = np.empty((chosen.size, chosen.size))
-        precision = float(np.finfo(np.float64).eps)
-        for block, values in self._blocks(rows):
-            matrix[block] = values
-            precision = max(precision, float(np.finfo(values.dtype).eps))
-        return matrix, precision
-
     def _blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield blocks of rows with their kernel values at the landmarks."""
         if X.shape[1] != self.n_features_in_:
@@ -297,18 +291,14 @@ class Kernel(BaseEstimator):
                 f"X has {X.shape[1]} features, but the kernel's landmarks have "
                 f"{self.n_features_in_}; give rows like the training rows"
             )
-        columns = KernelColumns(self, self.gamma_, self.landmarks_)
-        n_landmarks = columns.n_landmarks
         in_full = not (sparse.issparse(X) and sparse.issparse(self.landmarks_))
-        step = max(1, _BLOCK_ENTRIES // max(n_landmarks, X.shape[1] if in_full else 1))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, min(start + step, X.shape[0]))
-            yield rows, columns(X[rows], first=start)
+        width = max(self.landmarks_.shape[0], X.shape[1] if in_full else 1)
+        for rows in threads.blocks(X.shape[0], max(1, _BLOCK_ENTRIES // width)):
+            yield rows, kernel_values(self, X[rows], first=rows.start)
 
     def _check_shapes(self) -> None:
         """Raise a PairrankError where the shapes of arrays do not match."""
         n_features = self.n_features_in_
-        wide = n_features if self.landmarks_.ndim == 2 else None
         fits = (
             self.projection_.ndim == 2
             and self.landmarks_.shape[0] == self.projection_.shape[0]

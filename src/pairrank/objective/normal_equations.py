@@ -147,8 +147,7 @@ def centred_sums(X: Any, targets: FloatArray, differences: Differences) -> Centr
     row_of = np.arange(starts[-1]) if rows is None else rows
     if not row_of.size:
         return CentredSums(np.zeros((width, width)), row_of, np.zeros((0, width)))
-    weight = np.ones(row_of.size) if differences.weight is None else differences.weight[row_of]
-    root, first = np.sqrt(weight), row_of[starts[:-1]]
+    root, first = np.sqrt(differences.weight[row_of]), row_of[starts[:-1]]
     labels = centred(targets[row_of], root, starts)
     products, mean = np.zeros((width, width)), np.empty((first.size, width))
     mean[:, n_features:] = targets[first] - labels[starts[:-1]] / root[starts[:-1], None]
@@ -160,9 +159,7 @@ def centred_sums(X: Any, targets: FloatArray, differences: Differences) -> Centr
             mean[inside, :n_features] = dense(X[row_of[begins]]) - off
             both = np.hstack((block, labels[part]))
             products += both.T @ both
-    query_of = differences.query_of
-    query = np.zeros(1, dtype=np.intp) if query_of is None else query_of[first].astype(np.intp)
-    return CentredSums(products, query, mean)
+    return CentredSums(products, differences.query_of[first].astype(np.intp), mean)
 
 
 def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
@@ -172,9 +169,9 @@ def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
     in Eq. 7. O(n_rows^2 n_features) for dense X, in blocks of columns; for sparse X, the product is
     centred instead.
     """
-    query_of = preferences.query_of if isinstance(preferences, Differences) else None
-    if query_of is None:
-        query_of = np.zeros(design.n_rows, dtype=np.int32)
+    query_of = np.zeros(design.n_rows, dtype=np.int32)
+    if isinstance(preferences, Differences):
+        query_of = preferences.query_of
     averaging = _averaging(query_of)
     with np.errstate(over="ignore", invalid="ignore"):
         if design.is_sparse:
@@ -207,15 +204,11 @@ def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]
 def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
     """Return the rows of positive weight by query (None: all in order) and each query's start."""
     weight, query_of = differences.weight, differences.query_of
-    whole = weight is None or bool((weight > 0).all())
-    if query_of is None:
-        if whole:
-            return None, np.array([0, differences.n_rows])
-        rows = np.flatnonzero(np.asarray(weight) > 0)
-        return rows, np.unique([0, rows.size])
-    rows = counting_order(query_of, differences.query_weight.size)[0].astype(np.intp)
-    if not whole:
-        rows = rows[np.asarray(weight)[rows] > 0]
+    n_queries = differences.query_weight.size
+    if n_queries == 1 and (weight > 0).all():
+        return None, np.array([0, differences.n_rows])
+    rows = counting_order(query_of, n_queries)[0].astype(np.intp)
+    rows = rows[weight[rows] > 0]
     starts = np.flatnonzero(np.diff(query_of[rows], prepend=-1))
     return rows, np.append(starts, rows.size)
 

@@ -21,9 +21,8 @@ class SquareSum(BoundSum):
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         differences = self.differences
         with np.errstate(over="ignore", invalid="ignore"):
-            residual = differences.target - scores
-            residual = differences.centred(residual)
-            weighted = residual if differences.weight is None else differences.weight * residual
+            residual = differences.centred(differences.target - scores)
+            weighted = differences.weight * residual
             return float(weighted @ residual), -2.0 * weighted
 
     def _curvature(self, scores: FloatArray) -> SquareCurvature:
@@ -40,14 +39,9 @@ class SquareCurvature(OneByOne):
         """Return the Hessian times `v`, (n_rows,); O(n_rows)."""
         differences = self.differences
         with np.errstate(over="ignore", invalid="ignore"):
-            result = differences.centred(as_scores(v, differences.n_rows))
-            if differences.weight is not None:
-                result *= differences.weight
-            result *= 2.0
-        return result
+            centred = differences.centred(as_scores(v, differences.n_rows))
+            return 2.0 * differences.weight * centred
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, 2 w_i (1 - w_i/n_q), (n_rows,)."""
-        differences = self.differences
-        weight = np.ones(differences.n_rows) if differences.weight is None else differences.weight
-        return np.asarray(2.0 * weight * (1.0 - differences.share()))
+        return np.asarray(2.0 * self.differences.weight * (1.0 - self.differences.share()))

@@ -278,13 +278,11 @@ def _as_groups(differences: Differences) -> Levels:
     labels = np.zeros(differences.n_rows)
     levels = Levels.build(labels, query_of, graph="chain", sample_weight=weight)
     first = levels.row_of[levels.query_start[:-1]]
-    total = differences.query_weight[0 if query_of is None else query_of[first]]
-    scale = 1.0 / np.broadcast_to(total, levels.n_queries)
-    if levels.weight is not None:
-        shared = levels.weight[levels.query_start[:-1]]
-        if (levels.weight == np.repeat(shared, np.diff(levels.query_start))).all():
-            scale = shared * (shared / total)
-            levels = replace(levels, weight=None)
+    total, shared = differences.query_weight[query_of[first]], weight[first]
+    scale = 1.0 / total
+    if np.array_equal(weight[levels.row_of], np.repeat(shared, np.diff(levels.query_start))):
+        scale = shared * (shared / total)
+        levels = replace(levels, weight=None)
     loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
     pair_scale = scale if scale.size != 1 else float(scale[0])
     return replace(levels, edges=loops, pair_scale=pair_scale)

@@ -73,10 +73,7 @@ def groups_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return the borders and levels of the groups of several queries, and each query's groups."""
     level, query = level_of[order], query_of[order]
-    changes = np.empty(order.size, dtype=bool)
-    changes[:1] = True
-    np.not_equal(level[1:], level[:-1], out=changes[1:])
-    changes[1:] |= query[1:] != query[:-1]
+    changes = (np.diff(level, prepend=-1) != 0) | (np.diff(query, prepend=-1) != 0)
     starts = np.flatnonzero(changes)
     query_group = np.searchsorted(query[starts], np.arange(n_queries + 1))
     return np.append(starts, order.size), level[starts], query_group.astype(np.int64)
@@ -139,15 +136,16 @@ def pairs_by_query(
     edges: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """Sum products of the numbers of winners and losers over joined groups by query, exactly."""
+    query = query_of_groups(query_group)
     if edges is None:
         below = np.cumsum(losers) - losers
-        products = winners * (below - below[query_group[:-1]][query_of_groups(query_group)])
-        ends = query_group
+        products = winners * (below - below[query_group[:-1]][query])
     else:
-        products = losers[edges[:, 0]] * winners[edges[:, 1]]
-        ends = np.searchsorted(edges[:, 0], query_group)
-    running = np.concatenate((np.zeros(1, dtype=products.dtype), np.cumsum(products)))
-    return running[ends[1:]] - running[ends[:-1]]
+        low, high = edges.T
+        query, products = query[low], losers[low] * winners[high]
+    counts = np.zeros(query_group.size - 1, dtype=np.int64)
+    np.add.at(counts, query, products)
+    return counts
 
 
 def no_pairs(

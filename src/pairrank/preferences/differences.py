@@ -36,9 +36,9 @@ class Differences:
     target : float64 array of shape (n_rows,)
         The labels minus the label of their query's first row of positive weight. Only differences
         count, so a large common offset, or equal labels, cause no rounding errors.
-    query_of : int32 array of shape (n_rows,), or None
-        Each row's query; None where there is only one.
-    weight : float64 array of shape (n_rows,), or None
+    query_of : int32 array of shape (n_rows,)
+        Each row's query.
+    weight : float64 array of shape (n_rows,)
         Row weights; rows of weight 0 have no pair.
     query_weight : float64 array of shape (n_queries,)
         n_q, the total weight of each query's rows.
@@ -51,8 +51,8 @@ class Differences:
     """
 
     target: FloatArray
-    query_of: NDArray[np.int32] | None
-    weight: FloatArray | None
+    query_of: NDArray[np.int32]
+    weight: FloatArray
     query_weight: FloatArray
 
     @classmethod
@@ -73,17 +73,10 @@ class Differences:
             raise PairrankError(
                 "y holds text, but differences of labels need numbers: give each label its value"
             )
-        query_of = None
-        if qid is not None:
-            identifiers, codes = query_codes(qid)
-            query_of = codes if identifiers.size > 1 else None
-        if query_of is None:
-            total = float(target.size) if sample_weight is None else float(sample_weight.sum())
-            query_weight = np.array([total])
-        else:
-            query_weight = np.bincount(query_of, sample_weight).astype(np.float64)
-        empty = cls(np.empty(0), query_of, sample_weight, query_weight)
-        return empty.with_target(target)
+        query_of = np.zeros(target.size, np.int32) if qid is None else query_codes(qid)[1]
+        weight = np.ones(target.size) if sample_weight is None else sample_weight
+        query_weight = np.bincount(query_of, weight).astype(np.float64)
+        return cls(np.empty(0), query_of, weight, query_weight).with_target(target)
 
     @property
     def n_rows(self) -> int:
@@ -93,13 +86,7 @@ class Differences:
     @property
     def n_pairs(self) -> int:
         """The number of ordered pairs among the rows of positive weight, m_q^2 per query."""
-        query_of = self.query_of
-        if self.weight is not None:
-            kept = self.weight > 0
-            if query_of is None:
-                return int(np.count_nonzero(kept)) ** 2
-            query_of = query_of[kept]
-        return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
+        return int((np.bincount(self.query_of[self.weight > 0]) ** 2).sum())
 
     @property
     def total_weight(self) -> float:
@@ -108,27 +95,20 @@ class Differences:
 
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
         """Return the weight of the pairs in which each row is first, and is second, (n_rows,)."""
-        weight = np.full(self.n_rows, 0.5) if self.weight is None else 0.5 * self.weight
+        weight = 0.5 * self.weight
         return weight, weight
 
     def with_target(self, target: FloatArray) -> Differences:
         """Return the same pairs with other labels, (n_rows,); O(n_rows)."""
         labels = np.asarray(target, dtype=np.float64)
-        rows = np.arange(labels.size - 1, -1, -1)
-        if self.weight is not None:
-            rows = rows[self.weight[::-1] > 0]
-        if self.query_of is None:
-            base = labels[rows[-1:]]
-            shifted = labels - base if base.size else labels.copy()
-        else:
-            first = np.zeros(self.query_weight.size, dtype=np.intp)
-            first[self.query_of[rows]] = rows
-            shifted = labels - labels[first][self.query_of]
-        return self if np.array_equal(shifted, self.target) else replace(self, target=shifted)
+        rows = np.flatnonzero(self.weight > 0)[::-1]
+        first = np.zeros(self.query_weight.size, dtype=np.intp)
+        first[self.query_of[rows]] = rows
+        return replace(self, target=labels - labels[first][self.query_of])
 
     def require_pairs(self, targets: list[Any]) -> None:
         """Raise a NoPairsError unless the labels of some target, (n_rows,), differ in a query."""
-        kept = slice(None) if self.weight is None else self.weight > 0
+        kept = self.weight > 0
         if any(self.with_target(target).target[kept].any() for target in targets):
             return
         n_queries = int(np.count_nonzero(self.query_weight))
@@ -142,12 +122,8 @@ class Differences:
         """
         from pairrank.compiled.layout import centre_by_query
 
-        query_of = self.query_of
-        if query_of is None:
-            query_of = np.zeros(values.size, dtype=np.int32)
-        weight = np.empty(0) if self.weight is None else self.weight
         result, means = np.empty(values.size), np.empty(self.query_weight.size)
-        rest = (query_of, weight, self.query_weight, means, result)
+        rest = (self.query_of, self.weight, self.query_weight, means, result)
         taken_off, left = centre_by_query(values, *rest)
         if taken_off > _FAR * left:
             centre_by_query(result, *rest)
@@ -155,6 +131,5 @@ class Differences:
 
     def share(self) -> FloatArray:
         """Return each row's share of its query's weight, w_i/n_q; 0 in a query without weight."""
-        weight = np.ones(self.n_rows) if self.weight is None else self.weight
-        by_row = self.query_weight[0 if self.query_of is None else self.query_of]
-        return np.divide(weight, by_row, out=np.zeros(self.n_rows), where=by_row > 0)
+        by_row = self.query_weight[self.query_of]
+        return np.divide(self.weight, by_row, out=np.zeros(self.n_rows), where=by_row > 0)

@@ -44,8 +44,6 @@ class Levels:
         All rows of the input; rows of weight 0 count here but are not in the layout.
     row_of : int32 array of shape (n_kept,)
         The user's row at each place of the layout.
-    in_order : bool
-        Whether the layout is the user's order, without a row left out.
     labels : array of shape (n_levels,)
         The sorted distinct labels; a level is an index into it.
     group_start : int64 array of shape (n_groups + 1,)
@@ -68,7 +66,6 @@ class Levels:
 
     n_rows: int
     row_of: NDArray[np.int32]
-    in_order: bool
     labels: NDArray[Any]
     group_start: NDArray[np.int64]
     group_level: NDArray[np.int32]
@@ -130,10 +127,9 @@ class Levels:
         row_of = order if kept is None else kept[order]
         weight = None if sample_weight is None else sample_weight[row_of].astype(np.float64)
         roles = None if roles is None else roles.at(row_of)
-        in_order = bool(kept is None and (row_of[1:] > row_of[:-1]).all())
         edges = _edges(graph, labels, group_level, query_group)
         return cls(
-            n_rows, row_of, in_order, labels, group_start, group_level, query_group, edges,
+            n_rows, row_of, labels, group_start, group_level, query_group, edges,
             weight, 1.0, roles,
         )  # fmt: skip
 
@@ -226,8 +222,6 @@ class Levels:
 
     def from_layout(self, values: FloatArray) -> FloatArray:
         """Return one value per row of the layout in the user's order; dropped rows get 0."""
-        if self.in_order:
-            return values
         result = np.zeros(self.n_rows)
         result[self.row_of] = values
         return result
@@ -253,14 +247,14 @@ class Levels:
         if edges is not None:
             edges = edges[slice(*np.searchsorted(edges[:, 0], (first, last)))] - first
         weight = None if self.weight is None else self.weight[rows]
-        roles = None if self.roles is None else Roles(*(side[rows] for side in self.roles))
+        roles = None if self.roles is None else self.roles.at(rows)
         group_start = self.group_start[first : last + 1] - self.group_start[first]
         query_group = self.query_group[low : high + 1] - first
         scale = self.pair_scale
         if np.ndim(scale):
             scale = np.asarray(scale)[low:high]
         return Levels(
-            self.n_rows, self.row_of[rows], False, self.labels, group_start,
+            self.n_rows, self.row_of[rows], self.labels, group_start,
             self.group_level[first:last], query_group, edges, weight, scale, roles,
         )  # fmt: skip
 

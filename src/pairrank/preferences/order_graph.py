@@ -59,12 +59,11 @@ class OrderGraph:
         refuse_hidden(edges, "an OrderGraph")
         if isinstance(edges, str) or not np.iterable(edges):
             raise PairrankError(f"an OrderGraph is made of edges (low, high), got {edges!r}")
-        known: dict[Any, Hashable] = {}
-        self.edges = tuple(dict.fromkeys(_as_edge(edge, known) for edge in edges))
+        self.edges = tuple(dict.fromkeys(map(_as_edge, edges)))
         if not self.edges:
             raise PairrankError("an OrderGraph needs at least one edge (low, high)")
-        code = {label: at for at, label in enumerate(dict.fromkeys(known.values()))}
-        self.labels = tuple(code)
+        self.labels = tuple(dict.fromkeys(chain.from_iterable(self.edges)))
+        code = {label: at for at, label in enumerate(self.labels)}
         ends = map(code.__getitem__, chain.from_iterable(self.edges))
         self.codes = np.fromiter(ends, np.int64, 2 * len(self.edges)).reshape(-1, 2)
         sorter: TopologicalSorter[Hashable] = TopologicalSorter()
@@ -105,30 +104,26 @@ def as_graph(graph: Any) -> Graph:
     return OrderGraph(graph)
 
 
-def _as_edge(edge: Any, known: dict[Any, Hashable]) -> tuple[Hashable, Hashable]:
-    """Return an edge as two labels; `known` collects the ends that are labels."""
+def _as_edge(edge: Any) -> tuple[Hashable, Hashable]:
+    """Return an edge as two labels."""
     try:
         ends = () if isinstance(edge, str) else tuple(edge)
     except TypeError:
         ends = ()
     if len(ends) != 2:
         raise PairrankError(f"an edge of an order graph is a pair (low, high), got {edge!r}")
-    low, high = _as_label(ends[0], edge, known), _as_label(ends[1], edge, known)
+    low, high = (_as_label(end, edge) for end in ends)
     if low == high:
         raise PairrankError(f"an edge of the order graph joins {low!r} with itself; remove it")
     return low, high
 
 
-def _as_label(end: Any, edge: Any, known: dict[Any, Hashable]) -> Hashable:
+def _as_label(end: Any, edge: Any) -> Hashable:
     """Return an end of an edge as a label: a single number or text."""
-    try:
-        return known[end]
-    except (KeyError, TypeError):
-        label = end.item() if getattr(end, "ndim", None) == 0 else end
+    label = end.item() if getattr(end, "ndim", None) == 0 else end
     if not is_hashable(label) or is_missing(label):
         raise PairrankError(
             f"the edge {edge!r} of the order graph ends in {label!r}, which is not a label: give "
             "numbers or text, as in y"
         )
-    known[label] = label
     return label

@@ -84,13 +84,12 @@ def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
     of_winners, winners = name_codes(winner, "winner")
     of_losers, losers = name_codes(loser, "loser")
     validation.check_length(losers, "loser", winners.size)
-    known = dict.fromkeys(itertools.chain(of_winners, of_losers))
-    _refuse_text_of_numbers(known)
-    items = validation.check_identifiers(list(known), "names")
-    order = np.arange(items.size) if items.dtype == object else np.argsort(items, kind="stable")
-    place = np.empty(items.size, dtype=np.int32)
-    place[order] = np.arange(items.size, dtype=np.int32)
-    code_of = dict(zip(known, place.tolist(), strict=True))
+    distinct = list(dict.fromkeys(itertools.chain(of_winners, of_losers)))
+    _refuse_text_of_numbers(distinct)
+    items = validation.check_identifiers(distinct, "names")
+    if items.dtype != object:
+        items = np.sort(items)
+    code_of = {name: code for code, name in enumerate(items.tolist())}
     i, j = (
         np.array([code_of[name] for name in names], dtype=np.int32)[codes]
         for names, codes in ((of_winners, winners), (of_losers, losers))
@@ -98,12 +97,11 @@ def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
     same = i == j
     if same.any():
         row = int(same.argmax())
-        name = items[order[i[row]]]
         raise PairrankError(
-            f"winner and loser are both {shown(name)} in row {row}: an item is not compared with "
-            "itself; remove the row"
+            f"winner and loser are both {shown(items[i[row]])} in row {row}: an item is not "
+            "compared with itself; remove the row"
         )
-    return items[order], i, j
+    return items, i, j
 
 
 def name_codes(values: Any, name: str) -> tuple[list[Any], Codes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,17 +13,13 @@ from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import query_codes, scale_to
-from pairrank.preferences.pair_inputs import (
-    check_queries,
-    checked_rows,
-    pair_codes,
-)
+from pairrank.preferences.pair_inputs import check_queries, checked_rows, pair_codes
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 _LARGEST_PRODUCT = 1e200
 _MOST_COUNTED = 2.0**53
-_OPTIONAL = ("weight", "magnitude", "groups", "comparison")
-"""Arrays with one value per entry of i and j, or None."""
+_OF_COMPARISONS = ("i", "j", "weight", "magnitude", "groups", "comparison")
+"""Arrays with one value per comparison; all but i and j may be None."""
 
 
 class Pairs:
@@ -175,11 +172,20 @@ class Pairs:
                 PairrankWarning,
                 stacklevel=2,
             )
-        return self._kept(both, i, j, rows.size)
+        result = self.select(both)
+        result.i, result.j = i[both], j[both]
+        result.n_rows, result.row_weight = rows.size, float(rows.size)
+        return result
 
     def select(self, comparisons: Any) -> Pairs:
         """Return some of the comparisons, by a mask, a slice or places; all rows are kept."""
-        return self._kept(comparisons, self.i, self.j, self.n_rows)
+        result = copy(self)
+        for name in _OF_COMPARISONS:
+            part = getattr(self, name)
+            setattr(result, name, None if part is None else part[comparisons])
+        if result.comparison is not None:
+            result.comparison = np.unique(result.comparison, return_inverse=True)[1]
+        return result
 
     @property
     def total_weight(self) -> float:
@@ -224,7 +230,7 @@ class Pairs:
         """
         if self.magnitude is None:
             return self
-        result, turned = self._resized(self.n_rows), self.magnitude < 0
+        result, turned = copy(self), self.magnitude < 0
         result.i = np.where(turned, self.j, self.i)
         result.j = np.where(turned, self.i, self.j)
         result.magnitude = np.where(self.magnitude == 0, 0.0, 1.0)
@@ -267,7 +273,9 @@ class Pairs:
         """
         if self.n_rows > n_rows:
             raise PairrankError(f"the pairs count {self.n_rows} rows but X has {n_rows}")
-        result = self._resized(n_rows)
+        result = copy(self)
+        if n_rows != self.n_rows:
+            result.n_rows, result.row_weight = n_rows, float(n_rows)
         codes = None if qid is None else check_queries(result.i, result.j, qid)
         if not ties:
             refuse_roles(winner_weight, loser_weight)
@@ -290,9 +298,7 @@ class Pairs:
         """Return the comparisons that have a positive weight."""
         if self.weight is None or (self.weight > 0).all():
             return self
-        result = self._kept(self.weight > 0, self.i, self.j, self.n_rows)
-        result.row_weight, result.pair_scale = self.row_weight, self.pair_scale
-        return result
+        return self.select(self.weight > 0)
 
     def repetitions(self) -> FloatArray | None:
         """Return the weight of each comparison if these are numbers of repetitions, else None.
@@ -309,7 +315,7 @@ class Pairs:
 
     def reweighed(self, weight: NDArray[Any]) -> Pairs:
         """Return the comparisons with other weights, (n_pairs,), without those of weight 0."""
-        result = self._resized(self.n_rows)
+        result = copy(self)
         result.weight = weight.astype(np.float64)
         return result.of_positive_weight()
 
@@ -322,26 +328,9 @@ class Pairs:
             raise PairrankError("Pairs are indexed by many rows at once, not by a single one")
         return np.arange(self.n_rows)[key if isinstance(key, slice) else np.asarray(key)]
 
-    def _kept(self, keep: Any, i: NDArray[np.int32], j: NDArray[np.int32], n_rows: int) -> Pairs:
-        result = object.__new__(Pairs)
-        result.i, result.j = i[keep], j[keep]
-        for name in _OPTIONAL:
-            part = getattr(self, name)
-            setattr(result, name, None if part is None else part[keep])
-        if result.comparison is not None:
-            result.comparison = np.unique(result.comparison, return_inverse=True)[1]
-        result.n_rows, result.row_weight, result.pair_scale = n_rows, float(n_rows), 1.0
-        return result
-
-    def _resized(self, n_rows: int) -> Pairs:
-        result = object.__new__(Pairs)
-        row_weight = self.row_weight if n_rows == self.n_rows else float(n_rows)
-        result.__dict__.update(self.__dict__, n_rows=n_rows, row_weight=row_weight)
-        return result
-
     def _weighted(self, winner: FloatArray, loser: FloatArray) -> Pairs:
         """Multiply each comparison's weight by a weight of row i and one of row j, (n_rows,)."""
-        result = self._resized(self.n_rows)
+        result = copy(self)
         product = winner[self.i] * loser[self.j]
         result.weight = product if self.weight is None else product * self.weight
         validation.check_weight_range(
@@ -359,7 +348,7 @@ class Pairs:
                 f"magnitude[{at}] = {self.magnitude[at]}: this loss takes only 1 (preferred) and "
                 "0 (a tie); use RankRLS, MPRank or SVRank for the size of a preference"
             )
-        result = self._resized(self.n_rows)
+        result = copy(self)
         result.magnitude = None
         if tie.any():
             weight = np.where(tie, 0.5, 1.0) * (1.0 if self.weight is None else self.weight)

@@ -54,13 +54,10 @@ def weights_of_rows(
     if given is None:
         return sample_weight, None
     sample = np.ones(given.size) if sample_weight is None else sample_weight.astype(np.float64)
-    products = []
-    for name, weight in (("winner_weight", winner_weight), ("loser_weight", loser_weight)):
-        product = sample if weight is None else sample * weight
-        if weight is not None:
-            validation.check_weight_range(product, f"{name} (times sample_weight)")
-        products.append(product)
-    roles = Roles(*products)
+    given_roles = (winner_weight, loser_weight)
+    roles = Roles(*(sample if weight is None else sample * weight for weight in given_roles))
+    for name, weight in zip(ROLES, roles, strict=True):
+        validation.check_weight_range(weight, f"{name} (times sample_weight)")
     return np.where((roles.winner > 0) | (roles.loser > 0), sample, 0.0), roles
 
 

@@ -87,9 +87,8 @@ def _one_a_stretch(
 def ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """Concatenate arange(start, stop) over the ranges."""
     lengths = stops - starts
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    before = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
 
 
 def restricted(
@@ -115,7 +114,6 @@ def restricted(
         levels,
         n_rows=places.size,
         row_of=np.arange(places.size, dtype=np.int32),
-        in_order=True,
         group_start=group_start,
         group_level=levels.group_level[present],
         query_group=query_group,
@@ -137,15 +135,13 @@ def _sample_pairs(
     return rows, sample
 
 
-def renumbered(pairs: Pairs, drawn: Any = slice(None)) -> tuple[NDArray[np.int32], Pairs]:
+def renumbered(pairs: Pairs, drawn: NDArray[Any]) -> tuple[NDArray[np.int32], Pairs]:
     """Return the rows of some comparisons, and these comparisons among them."""
-    rows, places = np.unique(np.append(pairs.i[drawn], pairs.j[drawn]), return_inverse=True)
-    i, j = places.astype(np.int32).reshape(2, -1)
-    weight = None if pairs.weight is None else pairs.weight[drawn]
-    magnitude = None if pairs.magnitude is None else pairs.magnitude[drawn]
-    among = Pairs(i, j, weight, magnitude, n_rows=rows.size)
-    among.pair_scale = pairs.pair_scale
-    return rows, among
+    sample = pairs.select(drawn)
+    rows, places = np.unique(np.append(sample.i, sample.j), return_inverse=True)
+    sample.i, sample.j = places.astype(np.int32).reshape(2, -1)
+    sample.n_rows = rows.size
+    return rows, sample
 
 
 def merge_levels(levels: Levels, n_bands: int) -> Levels:

@@ -14,12 +14,12 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES, Square, Tube, as_loss
 from pairrank.pair_sums import check_eps
 from pairrank.preferences import Graph, as_graph
-from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Compared, Rows, compared, rows_of
-from pairrank.torch.sums import Evaluate, Evaluation, compiled_sum, differentiable, tiled_sum
+from pairrank.torch.rows import REDUCTIONS, WEIGHTS, Rows, compared, rows_of
+from pairrank.torch.sums import Evaluation, compiled_sum, differentiable, tiled_sum
 
 PAIRS_PER_ROW = 1000
 """Of more pairs per row compiled sums, in time linear in the rows, pay for copies to the CPU."""
-_OF_DIFFERENCES = {"square": Square, "tube": Tube}
+_NAMED = LOSSES | {"square": Square, "tube": Tube}
 Backend = Literal["auto", "compiled", "torch"]
 Reduction = Literal["mean", "query_mean", "rows", "query", "sum"]
 Loss = (
@@ -225,34 +225,25 @@ def loss_of_rows(
 ) -> Tensor:
     """Return the loss at the scores of checked rows, (n_rows,)."""
     known = _checked(loss, reduction, backend, eps)
-    found = compared(rows, known.family, graph, levels, reduction)
-    return differentiable(scores, _sum_of(known, found, backend, eps, scores.device))
-
-
-def _sum_of(
-    loss: PairLoss, pairs: Compared, backend: str, eps: float, device: torch.device
-) -> Evaluate:
-    preferences, factor = pairs
+    preferences, factor = compared(rows, known.family, graph, levels, reduction)
     if not preferences.n_pairs or not factor:
-        return _nothing
+        return differentiable(scores, _nothing)
     if backend == "auto":
         has_many = preferences.n_pairs > PAIRS_PER_ROW * preferences.n_rows
-        is_compiled = device.type == "cpu" or isinstance(loss.family, Generic) or has_many
+        on_cpu = scores.device.type == "cpu"
+        is_compiled = on_cpu or has_many or isinstance(known.family, Generic)
         backend = "compiled" if is_compiled else "torch"
     if backend == "compiled":
-        return compiled_sum(loss, preferences, factor, eps)
-    return tiled_sum(loss, preferences, factor, device)
+        return differentiable(scores, compiled_sum(known, preferences, factor, eps))
+    return differentiable(scores, tiled_sum(known, preferences, factor, scores.device))
 
 
 def known_loss(loss: Any) -> PairLoss:
     """Return the loss of a name, or of any object that has `phi`."""
-    if isinstance(loss, str) and loss in _OF_DIFFERENCES:
-        made: PairLoss = _OF_DIFFERENCES[loss]()
-        return made
-    if isinstance(loss, str) and loss not in LOSSES:
-        names = ", ".join(map(repr, (*LOSSES, *_OF_DIFFERENCES)))
+    if isinstance(loss, str) and loss not in _NAMED:
+        names = ", ".join(map(repr, _NAMED))
         raise PairrankError(f"loss must be one of {names}, or an object with phi (got {loss!r})")
-    return as_loss(loss)
+    return as_loss(_NAMED[loss]() if isinstance(loss, str) else loss)
 
 
 def _checked(loss: Loss, reduction: str, backend: str, eps: float) -> PairLoss:

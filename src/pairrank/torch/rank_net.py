@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -40,7 +39,7 @@ _FEW_ROWS = 2000
 _EPS, _EXACT = 1e-6, 1e-12
 """The error of the sums over pairs; for few rows, where precision costs nothing, the smaller."""
 _FEW_ENTRIES = 1 << 18
-"""Steps on fewer numbers than this take one thread."""
+"""Steps on fewer numbers than this take one thread: waking others would take longer."""
 
 
 @described
@@ -270,9 +269,7 @@ class RankNet(PairProbabilities, SolvedRanker):
         solver = self.solver
         if solver == "auto":
             solver = "lbfgs" if size is None and loss.smooth else "adam"
-        parts = 1
-        if size is not None:
-            parts = max(1, round(units_of(preferences) / size))
+        parts = 1 if size is None else max(1, round(units_of(preferences) / size))
         is_small = n_rows * (n_features + sum(self._hidden)) < _FEW_ENTRIES * parts
 
         def solve(target: None, start: None, callback: Callback | None) -> Solution:
@@ -284,7 +281,7 @@ class RankNet(PairProbabilities, SolvedRanker):
             )  # fmt: skip
             generator = np.random.default_rng(seed)
             epochs = None if size is None else shuffled(preferences, parts, generator)
-            with threads.openmp_limited_to_one() if is_small else nullcontext():
+            with threads.openmp_limited_to(1 if is_small else None):
                 solution = training.run(solver, float(self.learning_rate), epochs)
             self.network_ = network
             if solution.status is Status.MAX_ITER and solver != "lbfgs":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -101,15 +102,8 @@ class _SparseProduct(torch.autograd.Function):
         return torch.from_numpy(np.ascontiguousarray(product.T)), None
 
 
-class Batch(NamedTuple):
-    """Preferences among some rows, renumbered; their sum times `factor` estimates the whole."""
-
-    rows: Any
-    """The training rows; None: all of them."""
-    preferences: Preferences
-    factor: float
-
-
+Batch = tuple[NDArray[Any], Preferences]
+"""Some training rows, and preferences among them, whose sum estimates the sum over all pairs."""
 Epochs = Iterator[Iterator[Batch]]
 
 
@@ -118,27 +112,22 @@ def units_of(preferences: Preferences) -> int:
     return preferences.n_pairs if isinstance(preferences, Pairs) else preferences.n_queries
 
 
-def batch_of(preferences: Preferences, units: NDArray[np.int64], factor: float = 1.0) -> Batch:
-    """Return some queries or comparisons as a batch, with the rows that are kept."""
+def batch_of(preferences: Preferences, units: NDArray[np.int64], factor: float) -> Batch:
+    """Return some queries or comparisons, whose pairs weigh `factor` times as much."""
     if isinstance(preferences, Pairs):
-        return Batch(*renumbered(preferences, units), factor)
+        rows, pairs = renumbered(preferences, units)
+        pairs.pair_scale *= factor
+        return rows, pairs
     units, start = np.sort(units), preferences.query_start
     places = ranges(start[units], start[units + 1])
-    return Batch(preferences.row_of[places], restricted(preferences, places), factor)
-
-
-def whole(preferences: Preferences) -> Batch:
-    """Return every preference as one batch."""
-    found = batch_of(preferences, np.arange(units_of(preferences)))
-    all_rows = found.rows.size == preferences.n_rows
-    return Batch(None, preferences, 1.0) if all_rows else found
+    levels = restricted(preferences, places)
+    return preferences.row_of[places], replace(levels, pair_scale=factor * levels.pair_scale)
 
 
 def shuffled(preferences: Preferences, parts: int, generator: np.random.Generator) -> Epochs:
     """Yield the batches of each epoch: whole queries, of Pairs comparisons, in random order.
 
-    The sums of an epoch's `parts` batches, times their factors, add up to `parts` sums over all
-    pairs.
+    The sums of an epoch's `parts` batches add up to `parts` sums over all pairs.
     """
     while True:
         drawn = np.array_split(generator.permutation(units_of(preferences)), parts)
@@ -157,12 +146,12 @@ class Training:
         self, network: nn.Sequential, inputs: Any, loss: PairLoss, preferences: Preferences,
         *, penalty: float, eps: float, tol: float, max_iter: int, callback: Callback | None,
     ) -> None:  # fmt: skip
-        self.network, self.inputs, self.loss = network, inputs, loss
-        self.penalty, self.eps = penalty, eps
+        self.network, self.inputs, self.penalty = network, inputs, penalty
+        self.loss, self.eps = loss, eps
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        self.parameters, self.total = list(network.parameters()), preferences.total_weight
+        self.parameters = list(network.parameters())
         self.weights = [part for part in self.parameters if part.ndim > 1]
-        self.whole = self._bound(whole(preferences))
+        self.sum, self.pair_weight = bind(loss, preferences, eps=eps), preferences.total_weight
         self.history: list[Step] = []
         self.n_iter = self.n_evaluations = 0
         self.started = time.perf_counter()
@@ -173,7 +162,7 @@ class Training:
         """Train until a stop; after Ctrl-C the state after the last whole iteration is returned."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                self._measure(epochs)
+                self._measure(epochs is None)
                 self.target = self.tol * self.norm  # of the network as it was made
                 status = self._stopped() if np.isfinite(self.value) else Status.OVERFLOW
                 if status is None and solver == "lbfgs":
@@ -187,23 +176,20 @@ class Training:
         self.network.zero_grad(set_to_none=True)
         return Solution(self.w, status, self.n_iter, self.history)
 
-    def _measure(self, epochs: Epochs | None) -> None:
-        """Evaluate the objective at the parameters of the network, and make them the current ones.
-
-        The gradient over every pair, where it is needed, is left in the parameters.
-        """
+    def _measure(self, with_gradient: bool) -> None:
+        """Evaluate the objective over every pair; its gradient is left in the network."""
         self.n_evaluations += 1
-        if epochs is None:
-            self.value, gradient = self._value_and_gradient()
-            self.norm = float(np.linalg.norm(gradient))
+        if with_gradient:
+            value = self._backward(self.inputs, self.sum)
+            self.norm = float(np.linalg.norm(self._gradient()))
         else:
-            inputs, total = self.whole
-            scores = scores_in_blocks(self.network, inputs)
-            self.value = float(total.at(scores).value) + self._penalty()
-        self.w = state_of(self.network)
+            value = self.sum.at(scores_in_blocks(self.network, self.inputs)).value
+        squares = sum(float((as_floats(part) ** 2).sum()) for part in self.weights)
+        self.value = float(value) + 0.5 * self.penalty * squares
 
     def _stopped(self) -> Status | None:
-        """Report the current state; return a status if the run ends there."""
+        """Keep and report the current state; return a status if the run ends there."""
+        self.w = state_of(self.network)
         seconds = time.perf_counter() - self.started
         step = Step(
             self.n_iter, self.value, self.norm, self.w, seconds, self.n_evaluations, 0, np.nan
@@ -221,19 +207,22 @@ class Training:
         Gradients are divided by the weight of all pairs, so that a learning rate means the same
         for few and many rows.
         """
+
+        def step() -> None:
+            for part in self.parameters:
+                part.grad /= self.pair_weight
+            optimizer.step()
+
         status = None
         while status is None:
             if epochs is None:
-                for part in self.parameters:
-                    part.grad /= self.total
-                optimizer.step()
-            else:
-                for batch in next(epochs):
-                    if batch.preferences.n_pairs:
-                        factor, penalty = batch.factor / self.total, self.penalty / self.total
-                        self._backward(*self._bound(batch), factor, penalty)
-                        optimizer.step()
-            self._measure(epochs)
+                step()
+            for rows, preferences in () if epochs is None else next(epochs):
+                if preferences.n_pairs:
+                    pairs = bind(self.loss, preferences, eps=self.eps)
+                    self._backward(self.inputs[rows], pairs)
+                    step()
+            self._measure(epochs is None)
             self.n_iter += 1
             if not np.isfinite(self.value):
                 raise PairrankError(
@@ -245,21 +234,14 @@ class Training:
     def _by_lbfgs(self) -> Status:
         """Take steps of scipy's L-BFGS-B along the gradient over every pair."""
         stops: list[Status] = []
-        last: list[Any] = [self.value, self.norm, self.w]
 
         def value_and_gradient(x: FloatArray) -> tuple[float, FloatArray]:
             load_state(self.network, x)
-            self.n_evaluations += 1
-            value, gradient = self._value_and_gradient()
-            last[:] = value, float(np.linalg.norm(gradient)), x.copy()
-            return value / self.total, gradient / self.total
+            self._measure(with_gradient=True)
+            return self.value / self.pair_weight, self._gradient() / self.pair_weight
 
         def iterated(intermediate_result: Any) -> None:
-            if not np.array_equal(last[2], intermediate_result.x):
-                value_and_gradient(intermediate_result.x)
-            self.value, self.norm = last[:2]
-            self.w = state_of(self.network)
-            self.n_iter += 1
+            self.n_iter += 1  # An iteration ends at the weights evaluated last.
             status = self._stopped()
             if status is not None:
                 stops.append(status)
@@ -272,28 +254,16 @@ class Training:
         )  # fmt: skip
         return stops[0] if stops else Status.NO_PROGRESS
 
-    def _value_and_gradient(self) -> tuple[float, FloatArray]:
-        """Return the objective over every pair and its gradient by the parameters."""
-        value = self._backward(*self.whole, 1.0, self.penalty)
-        gradient = parameters_to_vector([part.grad for part in self.parameters])
-        return value + self._penalty(), as_floats(gradient)
+    def _gradient(self) -> FloatArray:
+        """Return the gradient in the network as one vector."""
+        return as_floats(parameters_to_vector([part.grad for part in self.parameters]))
 
-    def _bound(self, batch: Batch) -> tuple[Any, PairSum]:
-        """Return the inputs of a batch, and the pair sum of their scores."""
-        rows = self.inputs if batch.rows is None else self.inputs[batch.rows]
-        return rows, bind(self.loss, batch.preferences, eps=self.eps)
-
-    def _backward(self, inputs: Any, total: PairSum, factor: float, penalty: float) -> float:
-        """Set the gradient of factor times the sum, and of the penalty."""
+    def _backward(self, inputs: Any, pairs: PairSum) -> float:
+        """Return a sum over pairs; leave the gradient of sum and penalty in the network."""
         self.network.zero_grad(set_to_none=True)
         scores = scores_of(self.network, inputs)
-        found = total.at(as_floats(scores))
-        scores.backward(torch.from_numpy(factor * found.gradient).to(scores))
+        found = pairs.at(as_floats(scores))
+        scores.backward(torch.from_numpy(found.gradient).to(scores))
         for part in self.weights:
-            part.grad.add_(part.detach(), alpha=penalty)
-        return float(found.value)
-
-    def _penalty(self) -> float:
-        return (
-            0.5 * self.penalty * float(sum((as_floats(part) ** 2).sum() for part in self.weights))
-        )
+            part.grad.add_(part.detach(), alpha=self.penalty)
+        return found.value

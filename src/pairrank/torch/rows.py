@@ -26,6 +26,7 @@ from pairrank.preferences import (
     as_graph,
     refuse_roles,
 )
+from pairrank.preferences._codes import scale_to
 
 WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
@@ -97,8 +98,6 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
             name: _arrays.as_array(values, name)[kept] if np.ndim(values) else values
             for name, values in arrays.items()
         }
-        if not kept.size:
-            return Rows(np.empty(0), None, dict.fromkeys(WEIGHTS), shape, kept)
     found = validation.check_labels(arrays["labels"], name="labels")
     return _laid_out(found, found.size, arrays, shape, kept)
 
@@ -112,7 +111,7 @@ def as_array(values: Any, name: str) -> Any:
             f"{name} requires a gradient, but the loss is differentiated by the scores only: "
             f"pass {name}.detach()"
         )
-    if values.dtype in (torch.bfloat16, torch.float16):
+    if values.dtype == torch.bfloat16:
         values = values.float()
     return values.cpu().numpy()
 
@@ -172,12 +171,10 @@ REDUCTIONS = {
 """The reduction of the rankers that each reduction follows, and whether it is divided by W."""
 
 
-Compared = tuple[Preferences | Differences, float]
-"""Pairs with their weights, and a factor of their sum."""
-
-
-def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction: str) -> Compared:
-    """Return the pairs that a loss of this family is summed over."""
+def compared(
+    rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction: str
+) -> tuple[Preferences | Differences, float]:
+    """Return the pairs that a loss of this family is summed over, and a factor of their sum."""
     kind, is_mean = REDUCTIONS[reduction]
     layout = {"qid": rows.qid, **rows.weights}
     is_plain = as_graph(graph) == "full" and levels is None
@@ -245,14 +242,11 @@ def _of_differences(differences: Differences, kind: str) -> tuple[Differences, f
     pairs of a_q w_i w_j/(2 n_q): a_q is 2 n_q times the factor wanted.
     """
     totals = differences.query_weight
-    W, pairs = float(totals.sum()), totals**2
-    factor = np.ones(totals.size)
+    W, pairs, factor = float(totals.sum()), totals**2, 1.0
     if kind == "rows":
-        factor *= W / pairs.sum() if W > 0.0 else 0.0
+        factor = scale_to(W, pairs.sum())
     elif kind == "query":
-        each = W / max(1, int((totals > 0.0).sum()))
-        factor = np.divide(each, pairs, out=np.zeros(totals.size), where=pairs > 0.0)
+        factor = scale_to(W / max(1, int(np.count_nonzero(totals))), pairs)
     scale = 2.0 * totals * factor
-    by_row = scale[np.zeros(1, int) if differences.query_of is None else differences.query_of]
-    own = np.ones(differences.n_rows) if differences.weight is None else differences.weight
-    return replace(differences, weight=by_row * own, query_weight=totals * scale), W
+    by_row = scale[differences.query_of] * differences.weight
+    return replace(differences, weight=by_row, query_weight=totals * scale), W

@@ -216,16 +216,13 @@ def _runs_of(preferences: Preferences | Differences) -> _Runs:
 
 def _runs_of_differences(differences: Differences) -> _Runs:
     """Return a run per row, over all rows of its query."""
-    n_rows, query_weight = differences.n_rows, differences.query_weight
-    query_of = np.zeros(n_rows, int) if differences.query_of is None else differences.query_of
-    order = np.argsort(query_of, kind="stable")
-    sizes = np.bincount(query_of, minlength=query_weight.size)
-    query = query_of[order]
-    weight = np.ones(n_rows) if differences.weight is None else differences.weight[order]
-    scale = np.divide(0.5, query_weight, out=np.zeros(sizes.size), where=query_weight > 0.0)
+    n_rows = differences.n_rows
+    order = np.argsort(differences.query_of, kind="stable")
+    query, sizes = differences.query_of[order], np.bincount(differences.query_of)
     start, count = (np.cumsum(sizes) - sizes)[query], sizes[query]
-    runs = (np.arange(n_rows), start, count, scale[query] * weight, np.zeros(n_rows))
-    return _Runs(order, differences.target[order], weight, *runs)
+    share = 0.5 * differences.share()[order]
+    runs = (np.arange(n_rows), start, count, share, np.zeros(n_rows))
+    return _Runs(order, differences.target[order], differences.weight[order], *runs)
 
 
 class _Tile(NamedTuple):
