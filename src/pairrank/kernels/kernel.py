@@ -298,17 +298,15 @@ class Kernel(BaseEstimator):
 
     def _check_shapes(self) -> None:
         """Raise a PairrankError where the shapes of arrays do not match."""
-        n_features = self.n_features_in_
-        fits = (
+        landmarks, n_features = self.landmarks_, self.n_features_in_
+        if self.is_precomputed:
+            fits = landmarks.ndim == 1 and bool(((landmarks >= 0) & (landmarks < n_features)).all())
+        else:
+            fits = landmarks.ndim == 2 and landmarks.shape[1] == n_features
+        fits &= (
             self.projection_.ndim == 2
-            and self.landmarks_.shape[0] == self.projection_.shape[0]
+            and landmarks.shape[0] == self.projection_.shape[0]
             and self.eigenvalues_.shape == self.projection_.shape[1:]
-            and (wide is None) == self.is_precomputed
-            and (
-                self.landmarks_.shape[1] == wide
-                if wide
-                else 0 <= self.landmarks_.min() <= self.landmarks_.max() < n_features
-            )
         )
         if not fits:
             raise PairrankError(
