@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import Comparison, compare_values
 from pairrank.preferences import Pairs, Preferences
 from pairrank.report import pictures
@@ -80,6 +78,7 @@ def content_of(
     else:
         levels = score_levels(y, scores[0], None if qid is None else queries.query_of)
         level_picture = pictures.level_intervals(levels, of_levels)
+    both, n_points = pictures.scatter_of_queries(main, rival, names, seed)
     return {
         "names": names,
         "facts": _facts(subject, y, preferences, queries),
@@ -88,6 +87,8 @@ def content_of(
         "main": main,
         "has_other": rival is not None,
         "by_query": pictures.histogram_of_queries(main, rival, names),
+        "both": both,
+        "n_points": n_points,
         "changed": _changed(main, rival, queries),
         "worst": worst,
         "best": best,
@@ -110,11 +111,10 @@ def content_of(
 
 
 def _comparison(first: Measure, second: Measure | None, seed: int) -> Comparison | None:
-    """Return the comparison of two models over the queries; None where none is possible."""
-    if second is not None:
-        with suppress(PairrankError):
-            return compare_values(first.by_query, second.by_query, N_RESAMPLES, LEVEL, seed)
-    return None
+    """Return the comparison of two models over the queries; None without two of both."""
+    if second is None or np.isfinite(first.by_query - second.by_query).sum() < 2:
+        return None
+    return compare_values(first.by_query, second.by_query, N_RESAMPLES, LEVEL, seed)
 
 
 def _facts(

@@ -104,7 +104,7 @@ def report(
     Notes
     -----
     Costs the metrics and O(n_rows n_features). The size of the page is limited: it shows up to 10
-    queries with 10 rows each, 25 weights and 12 labels, and says what is left out.
+    queries with 10 rows each, 25 weights, 12 labels and 1,000 points, and says what is left out.
 
     Examples
     --------

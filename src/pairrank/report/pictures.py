@@ -1,4 +1,4 @@
-"""Pictures of a report: histograms, calibration, scores by label, weights."""
+"""Pictures of a report: histograms, a scatter, calibration, scores by label, weights."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pairrank.plotting.svg import COLOURS, Picture, picture, short
 from pairrank.report.calibration import PairCalibration
 from pairrank.report.measures import Measure, Weight
 
+MOST_POINTS = 1_000
 HISTOGRAM_BINS = 24
 _FIRST, _SECOND = COLOURS["first"], COLOURS["second"]
 
@@ -54,6 +55,31 @@ def histogram_of_margins(margins: FloatArray) -> Picture:
 
     title = "Histogram of the winner's score less the loser's, over the comparisons"
     return picture("margins-picture", title, 200, draw)
+
+
+def scatter_of_queries(
+    main: Measure, rival: Measure | None, names: Sequence[str], seed: int
+) -> tuple[Picture | None, int]:
+    """Draw one point per query, and the diagonal; return the number of points too."""
+    if rival is None:
+        return None, 0
+    counted = np.flatnonzero(~(np.isnan(main.by_query) | np.isnan(rival.by_query)))
+    if counted.size < 2:
+        return None, 0
+    if counted.size > MOST_POINTS:
+        generator = np.random.default_rng(seed)
+        counted = np.sort(generator.choice(counted, MOST_POINTS, replace=False))
+    upwards, across = (f"{main.name} of {name}" for name in names)
+    x, y = rival.by_query[counted], main.by_query[counted]
+    ends = edges_of(np.concatenate((x, y)), 1)
+
+    def draw(ax: Any) -> None:
+        ax.plot(ends, ends, color=COLOURS["muted"], linestyle="--", linewidth=1)
+        ax.plot(x, y, "o", markersize=6, color=_FIRST, alpha=0.45, markeredgewidth=0)
+        ax.set(xlabel=across, ylabel=upwards)
+
+    title = f"Each query's {across} across, {upwards} upwards, with the diagonal"
+    return picture("both-picture", title, 400, draw), counted.size
 
 
 def calibration_curve(found: PairCalibration) -> Picture:

@@ -175,8 +175,9 @@ def test_the_size_of_a_page_is_limited():
     text = report(fitted, X, y, qid=qid, other=other).html
     page = Page(text)
     n_marks = sum(len(page.named(tag)) for tag in ("use", "rect", "path"))
-    assert n_marks <= 24 + 1 + 8 + 8 + 25
+    assert n_marks <= 1_000 + 24 + 1 + 8 + 8 + 25
     assert len(page.named("details")) == 10
+    assert "1000 drawn at random" in page.shown
     assert "The 25 features of largest effect, of 200." in page.shown
     assert len(text) < 400_000
 
