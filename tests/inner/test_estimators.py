@@ -81,7 +81,7 @@ class Failing:
 
 @pytest.mark.parametrize("error", [OSError("the disk is gone"), "changed"], ids=["lost", "changed"])
 def test_an_error_of_a_later_pass_keeps_the_weights(rows, error, monkeypatch):
-    monkeypatch.setattr("pairrank.blocks.local_passes.LocalPasses._cache", lambda *_: None)
+    monkeypatch.setattr("pairrank.blocks.local_passes.LocalPasses._caches", False)
     monkeypatch.setattr("pairrank.blocks.catalog.SAMPLE_ROWS", 100)
     exact = RankSVM(tol=1e-8).fit(*rows[:2], qid=rows[2])
     ranker = RankSVM(tol=1e-8, warm_start=True)
@@ -98,7 +98,7 @@ def test_an_error_of_a_later_pass_keeps_the_weights(rows, error, monkeypatch):
 
 
 def test_an_interrupt_keeps_the_weights(rows, monkeypatch):
-    monkeypatch.setattr("pairrank.blocks.local_passes.LocalPasses._cache", lambda *_: None)
+    monkeypatch.setattr("pairrank.blocks.local_passes.LocalPasses._caches", False)
     monkeypatch.setattr("pairrank.blocks.catalog.SAMPLE_ROWS", 100)
     blocks = RowBlocks(Failing(rows, 5, KeyboardInterrupt()))
     with pytest.warns(UserWarning, match="interrupted"):

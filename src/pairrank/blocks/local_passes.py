@@ -59,6 +59,9 @@ class LocalPasses:
     the former is that of both together.
     """
 
+    _caches = True
+    """Whether there is still room for blocks in memory."""
+
     def __init__(
         self,
         source: Source,
@@ -79,7 +82,6 @@ class LocalPasses:
         """The number, the rows and the digest of each block of the source."""
         self._cached: list[Any] = []
         self._states: list[Any] = []
-        self._caches = True
         self._largest_block = self._kept_bytes = 0
         self._planned_rows = source.n_rows or 0
         self._fit_memory()
