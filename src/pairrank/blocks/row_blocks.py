@@ -201,7 +201,8 @@ class RowBlocks:
         ----------
         function : callable
             From the X of a block, as the source delivers it, to a dense matrix, CSR or a frame with
-            as many rows. The same function must prepare the rows of predictions.
+            as many rows. The same function must prepare the rows of predictions. Blocks of Parquet
+            files use one memory in turn: copy what is kept longer than the call.
 
         Returns
         -------

@@ -60,9 +60,13 @@ class ParquetBlocks(ParquetColumns):
             self.n_rows = int(opened.count_rows()) if is_ours else None
 
     def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
-        """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller."""
+        """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller.
+
+        X of each is in the memory of the one before: fresh pages take longer than copying.
+        """
         roles = self._columns if labelled else {}
         first = start * self.batch_rows
+        room: Any = None
         parts: list[Any] = []
         n_rows = 0
         with self.undamaged():
@@ -72,31 +76,39 @@ class ParquetBlocks(ParquetColumns):
                     n_rows += parts[-1].num_rows
                     batch = batch.slice(parts[-1].num_rows)
                     if n_rows == self.batch_rows:
-                        block, parts = self._block(parts, first, roles), []
+                        block, parts = self._block(parts, first, roles, room), []
+                        room = block[0].reshape(-1, order="F")
                         first, n_rows = first + n_rows, 0
                         yield block
                         del block
                 del batch
             if parts:
-                yield self._block(parts, first, roles)
+                yield self._block(parts, first, roles, room)
             if self.n_rows is not None and first + n_rows < self.n_rows:
                 raise self._changed()
 
-    def _block(self, parts: list[Any], first: int, roles: Mapping[str, str]) -> tuple[Any, ...]:
-        """Return X and the parts of a block in the order of `IN_BLOCKS`."""
+    def _block(
+        self, parts: list[Any], first: int, roles: Mapping[str, str], room: Any
+    ) -> tuple[Any, ...]:
+        """Return X and the parts of a block in the order of `IN_BLOCKS`.
+
+        X takes the memory of the array `room`, unless that is None.
+        """
         import pyarrow as pa
 
         if self.n_rows is not None and first + sum(map(len, parts)) > self.n_rows:
             raise self._changed()
         columns = pa.Table.from_batches(parts)
         table = Table(self.name, columns, lambda row: f"{self.name}, row {first + row} (from 0)")
-        X = np.empty((len(table), self.n_features), dtype=self.dtype, order="F")
+        size = len(table) * self.n_features
+        room = np.empty(size, dtype=self.dtype) if room is None else room[:size]
+        X = room.reshape((len(table), self.n_features), order="F")
         for at, name in enumerate(self.feature_names):
             cells = columns[name]
             if cells.null_count or cells.type != pa.from_numpy_dtype(self.dtype):
                 X[:, at] = feature_of(table, name, self.dtype)
             else:  # the checks of blocks find what is not finite
-                X[:, at] = cells.to_numpy()
+                np.concatenate([chunk.to_numpy() for chunk in cells.chunks], out=X[:, at])
         found = {role: part_of(table, role, column) for role, column in roles.items()}
         if "qid" in found and not is_numeric(columns[roles["qid"]].type):
             found["qid"] = found["qid"].astype(str)  # some blocks may have whole numbers only
