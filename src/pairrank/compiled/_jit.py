@@ -21,32 +21,11 @@ _FASTMATH = {"reassoc", "contract"}
 _functions: list[Any] = []
 
 
-def compiled(function: Function) -> Function:
-    """Compile `function` at its first call, cached on disk, one thread, IEEE arithmetic."""
-    return _compile(function)
+def compiled(function: Function, **options: Any) -> Function:
+    """Compile `function` at its first call, cached on disk, one thread, IEEE arithmetic.
 
-
-def compiled_reassociating(function: Function) -> Function:
-    """Like `compiled`, for reductions whose order may change so that they vectorise."""
-    return _compile(function, fastmath=_FASTMATH)
-
-
-def inlined(function: Function) -> Function:
-    """Like `compiled`, and inlined whatever its size, so that callers vectorise."""
-    return _compile(function, forceinline=True)
-
-
-def inlined_reassociating(function: Function) -> Function:
-    """Like `compiled_reassociating`, and inlined whatever its size, so that callers vectorise."""
-    return _compile(function, fastmath=_FASTMATH, forceinline=True)
-
-
-def n_compiled() -> int:
-    """Return how many functions this process had to compile, since no cache held them."""
-    return sum(sum(function.stats.cache_misses.values()) for function in list(_functions))
-
-
-def _compile(function: Function, **options: Any) -> Function:
+    `options` are further ones of numba.
+    """
     options = {"nogil": True, "error_model": "numpy", **options}
     try:
         result = njit(cache=True, **options)(function)
@@ -55,6 +34,19 @@ def _compile(function: Function, **options: Any) -> Function:
         result = njit(**options)(function)
     _functions.append(result)
     return result
+
+
+compiled_reassociating = functools.partial(compiled, fastmath=_FASTMATH)
+"""Like `compiled`, for reductions whose order may change so that they vectorise."""
+inlined = functools.partial(compiled, forceinline=True)
+"""Like `compiled`, and inlined whatever its size, so that callers vectorise."""
+inlined_reassociating = functools.partial(compiled, fastmath=_FASTMATH, forceinline=True)
+"""Both."""
+
+
+def n_compiled() -> int:
+    """Return how many functions this process had to compile, since no cache held them."""
+    return sum(sum(function.stats.cache_misses.values()) for function in list(_functions))
 
 
 @functools.cache
