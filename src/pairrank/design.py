@@ -27,10 +27,11 @@ class Design:
     """A feature matrix as the linear map from coefficients to scores.
 
     Every product is summed in float64, also for float32 X. A score depends on its row only, to the
-    bit: not on other rows, their number, the row's place or the memory order. X' v is summed over
-    blocks of rows, whose borders depend on the shape only, and the blocks are added in order. X is
-    never copied as a whole; rows that are contiguous in neither order are copied block by block. An
-    overflow gives infinity or NaN without a warning; the solver reports it.
+    bit: not on other rows, their number or the row's place. In Fortran order its last bits may be
+    others than in C order. X' v is summed over blocks of rows, whose borders depend on the shape
+    only, and the blocks are added in order. X is never copied as a whole; rows that are contiguous
+    in neither order are copied block by block. An overflow gives infinity or NaN without a warning;
+    the solver reports it.
 
     Parameters
     ----------

@@ -38,10 +38,8 @@ def compiled(function: Function, **options: Any) -> Function:
 
 compiled_reassociating = functools.partial(compiled, fastmath=_FASTMATH)
 """Like `compiled`, for reductions whose order may change so that they vectorise."""
-inlined = functools.partial(compiled, forceinline=True)
-"""Like `compiled`, and inlined whatever its size, so that callers vectorise."""
-inlined_reassociating = functools.partial(compiled, fastmath=_FASTMATH, forceinline=True)
-"""Both."""
+inlined_reassociating = functools.partial(compiled_reassociating, forceinline=True)
+"""Like that, and inlined whatever its size, so that callers vectorise."""
 
 
 def n_compiled() -> int:

@@ -43,6 +43,13 @@ def find_boxes(points, code, per_width, first, n_boxes, place, is_used):
         is_used[at] = True
 
 
+@compiled
+def renumber(number, place):
+    """Replace each place (n,) by its number."""
+    for i in range(len(place)):
+        place[i] = number[place[i]]
+
+
 @compiled_reassociating
 def add_moments(points, entry, keys, weight, per_width, part, total):
     """Add the moments of points to those of their entries, O(points * P).

@@ -80,24 +80,25 @@ class Boxes:
         n_boxes = (last - first + 1.0) * n_codes
         if n_boxes <= max(FEW_BOXES, 2 * points.size):
             n_boxes = int(last - first) + 1
-            place, is_used = (
-                np.empty(points.size, dtype=np.int32),
-                np.zeros(n_boxes * n_codes, bool),
-            )
+            entry = np.empty(points.size, dtype=np.int32)
+            is_used = np.zeros(n_boxes * n_codes, dtype=bool)
+            shares = threads.blocks(points.size, ROWS_A_BLOCK)
             threads.run(
                 lambda rows: boxes.find_boxes(
-                    points[rows], code[rows], 1.0 / rule.width, first, n_boxes, place[rows], is_used
+                    points[rows], code[rows], 1.0 / rule.width, first, n_boxes, entry[rows], is_used
                 ),
-                threads.blocks(points.size, ROWS_A_BLOCK),
+                shares,
             )
             used = np.flatnonzero(is_used)
             self.code, self.keys = used // n_boxes, first + used % n_boxes
-            self._entry = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[place]
+            number = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+            threads.run(lambda rows: boxes.renumber(number, entry[rows]), shares)
         else:
             key = np.floor(points / rule.width)
             names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
             self.code, self.keys = names.real.astype(np.int64), names.imag.copy()
-            self._entry = entry.astype(np.int32)
+            entry = entry.astype(np.int32)
+        self._entry = entry
         n_entries = self.keys.size * rule.degree
         least_rows = max(
             ROWS_A_BLOCK, _POINTS_PER_ENTRY * n_entries, -(-points.size // MOST_BLOCKS)
