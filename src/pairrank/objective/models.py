@@ -19,7 +19,7 @@ _ROUGH = 1e-4
 """The eps of a sample's sums, far below the error of sampling."""
 _NEAR = 0.4
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
-_BANDS = 64, 256
+_BANDS, _BANDS_OF_SAMPLE = (64, 256), 32
 _COARSER = 16
 """How much wider the cells of a sample are than those of a precise sum."""
 _ROWS_A_BLOCK = 1 << 17
@@ -55,8 +55,8 @@ def _drawn(
     assert not isinstance(problem.preferences, Differences)
     rows, drawn = draw_sample(problem.preferences, n_rows, generator)
     is_whole = drawn.n_pairs == problem.preferences.n_pairs
-    if not is_whole and _has_many_levels(drawn, _BANDS[0]):
-        drawn = merge_levels(drawn, _BANDS[0])
+    if not is_whole and _has_many_levels(drawn, _BANDS_OF_SAMPLE):
+        drawn = merge_levels(drawn, _BANDS_OF_SAMPLE)
     return rows, drawn, is_whole
 
 

@@ -29,7 +29,7 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             if np.array_equal(offsets + low, y):
                 present = np.bincount(offsets) > 0
                 codes = np.cumsum(present, dtype=np.int32) - 1
-                return np.flatnonzero(present) + low, codes[offsets]
+                return np.flatnonzero(present) + low, codes.take(offsets)
     labels, inverse = np.unique(y, return_inverse=True)
     return labels, inverse.astype(np.int32)
 
