@@ -91,10 +91,15 @@ class TronRun(Descent):
                 return self.stuck
 
     def _ended(self, target: float) -> Status | None:
-        """Return the status if the gradient is small and a step would hardly lower the value."""
+        """Return the status if the gradient is small and a step would hardly lower the value.
+
+        The least curvature is that of the penalty, so no step lowers it by more than
+        |g|^2 / (2 penalty).
+        """
         if self.norm <= target:
-            expected = self.inner(np.inf).decrease
-            if expected > np.sqrt(self.tol) * abs(self.value):
+            little = np.sqrt(self.tol) * abs(self.value)
+            may_fall = self.norm**2 > 2.0 * self.objective.penalty * little
+            if may_fall and self.inner(np.inf).decrease > little:
                 return None
         return super()._ended(target)
 
