@@ -95,9 +95,9 @@ class Boxes:
             threads.run(lambda rows: boxes.renumber(number, entry[rows]), shares)
         else:
             key = np.floor(points / rule.width)
-            names, entry = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
+            names, at = np.unique((code if code.size else 0) + 1j * key, return_inverse=True)
             self.code, self.keys = names.real.astype(np.int64), names.imag.copy()
-            entry = entry.astype(np.int32)
+            entry = at.astype(np.int32)
         self._entry = entry
         n_entries = self.keys.size * rule.degree
         least_rows = max(
