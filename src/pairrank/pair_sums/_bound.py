@@ -191,12 +191,11 @@ def by_user(
     `row_of` (n,) and the arrays (n,) are by place; empty arrays remain as they are.
     """
     low, high = int(row_of.min()), int(row_of.max())
-    rows: slice | NDArray[np.int32]
-    if high - low + 1 == row_of.size:
-        rows, place = slice(low, high + 1), row_of - np.int32(low) if low else row_of
-        order = np.empty_like(place)
-        order[place] = np.arange(place.size, dtype=place.dtype)
-    else:
+    if high - low + 1 > row_of.size:
         order = np.argsort(row_of, kind="stable")
-        rows = row_of[order]
-    return rows, [each[order] if each.size else each for each in arrays]
+        return row_of[order], [each[order] if each.size else each for each in arrays]
+    place, moved = row_of - np.int32(low), [np.empty_like(each) for each in arrays]
+    for each, result in zip(arrays, moved, strict=True):
+        if each.size:
+            result[place] = each
+    return slice(low, high + 1), moved

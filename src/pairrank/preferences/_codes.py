@@ -136,16 +136,14 @@ def pairs_by_query(
     edges: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """Sum products of the numbers of winners and losers over joined groups by query, exactly."""
-    query = query_of_groups(query_group)
     if edges is None:
         below = np.cumsum(losers) - losers
-        products = winners * (below - below[query_group[:-1]][query])
+        below -= np.repeat(below[query_group[:-1]], np.diff(query_group))
+        products, borders = winners * below, query_group
     else:
         low, high = edges.T
-        query, products = query[low], losers[low] * winners[high]
-    counts = np.zeros(query_group.size - 1, dtype=np.int64)
-    np.add.at(counts, query, products)
-    return counts
+        products, borders = losers[low] * winners[high], np.searchsorted(low, query_group)
+    return np.diff(np.append(0, np.cumsum(products))[borders])
 
 
 def no_pairs(
