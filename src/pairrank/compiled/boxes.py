@@ -40,7 +40,8 @@ def find_boxes(points, code, per_width, first, n_boxes, place, is_used):
         box = np.int64(np.floor(points[i] * per_width) - first)
         at = box + np.int64(n_boxes) * np.int64(code[i]) if len(code) else box
         place[i] = at
-        is_used[at] = True
+        if not is_used[at]:  # threads that write to one line of the cache wait for one another
+            is_used[at] = True
 
 
 @compiled
