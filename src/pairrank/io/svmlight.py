@@ -176,7 +176,7 @@ class SvmlightText:
             low, high = int(indices.argmin()), int(indices.argmax())
             self._lowest = min(self._lowest, (int(indices[low]), place_of_entry(low)))
             self._highest = max(self._highest, (int(indices[high]), place_of_entry(high)))
-        self._line += text.count(b"\n")
+        self._line += tokens.n_lines
         self.n_rows += lines.size
         self.n_entries += len(values)
         self.has_qid = tokens.has_qid
@@ -244,15 +244,16 @@ class _Tokens:
         from pairrank.compiled.svmlight import split_block
 
         self.text = text
-        n_lines, n_colons = text.count(b"\n"), text.count(b":")
+        codes = np.frombuffer(text, dtype=np.uint8)
+        n_lines, n_colons = (int(np.count_nonzero(codes == code)) for code in b"\n:")
+        self.n_lines = n_lines
         state = np.array([0, 0, 0, has_qid, -1])
         self._text_of_numbers = np.empty(len(text), dtype=np.uint8)
         self._ends = np.zeros(n_lines + n_colons + 1, dtype=np.int32)
         indices = np.empty(n_lines + n_colons, dtype=np.int32)
         rows = np.empty((n_lines, 4), dtype=np.int64)
         runs = np.empty((n_lines, 3), dtype=np.int64)
-        codes, numbers = np.frombuffer(text, dtype=np.uint8), self._text_of_numbers
-        split_block(codes, numbers, self._ends, indices, rows, runs, state)
+        split_block(codes, self._text_of_numbers, self._ends, indices, rows, runs, state)
         n_rows, n_tokens, n_runs, self.has_qid, self.bad_line = state.tolist()
         self.indices, self.rows, self.runs = indices[:n_tokens], rows[:n_rows], runs[:n_runs]
         self.numbers = self._read()
