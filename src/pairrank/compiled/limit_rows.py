@@ -1,8 +1,8 @@
 """Passes over rows between two limits; see `objective.limit_rows`.
 
 `state` (N_LINES, n_rows) has these lines, those of the lower limit before those of the upper one:
-multipliers m and n, margins p and q, their steps, stiffness k = m/p and h = n/q, 1/p and 1/q,
-1/(2 c + k + h), the cost c, and the steepest fall of a step.
+multipliers m and n, margins p and q, their steps, stiffness k = m/p and h = n/q, 1/(2 c + k + h),
+and the cost c.
 
 A pass takes the rows of a piece: `first` is the first one in `state`, `starts` (n + 1,) has the
 starts of its groups, counted from there, and `group` is the number of the first group.
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from pairrank.compiled._jit import compiled_reassociating
 
-N_LINES = 15
-MULTIPLIERS, MARGINS, MULTIPLIER_STEPS, MARGIN_STEPS, COST, FALLS = 0, 2, 4, 6, 13, 14
-_M, _N, _P, _Q, _DM, _DN, _DP, _DQ, _K, _L, _INVERSE_P, _INVERSE_Q, _INVERSE, _C, _FALL = range(15)
+N_LINES = 12
+MULTIPLIERS, MARGINS, COST = 0, 2, 11
+_M, _N, _P, _Q, _DM, _DN, _DP, _DQ, _K, _L, _INVERSE, _C = range(N_LINES)
 
 
 @compiled_reassociating
@@ -33,10 +33,9 @@ def couple(state, first, starts, group, sides, totals):
         low, high, across = 0.0, 0.0, 0.0
         for i in range(starts[j], starts[j + 1]):
             at = first + i
-            p, q = 1.0 / state[_P, at], 1.0 / state[_Q, at]
-            k, h, twice = state[_M, at] * p, state[_N, at] * q, 2.0 * state[_C, at]
+            k, h = state[_M, at] / state[_P, at], state[_N, at] / state[_Q, at]
+            twice = 2.0 * state[_C, at]
             inverse = 1.0 / (twice + k + h)
-            state[_INVERSE_P, at], state[_INVERSE_Q, at] = p, q
             state[_K, at], state[_L, at], state[_INVERSE, at] = k, h, inverse
             k_part, h_part = k * inverse, h * inverse
             sides[0, i] = k_part * (twice + 2.0 * h)
@@ -66,8 +65,8 @@ def ask(state, first, starts, group, aims, second, known, totals):
             c, k, h = state[_C, at], state[_K, at], state[_L, at]
             u = aim * c - second * (state[_DM, at] * state[_DP, at])
             v = other * c - second * (state[_DN, at] * state[_DQ, at])
-            u = u * state[_INVERSE_P, at] - state[_M, at]
-            v = v * state[_INVERSE_Q, at] - state[_N, at]
+            u = u / state[_P, at] - state[_M, at]
+            v = v / state[_Q, at] - state[_N, at]
             state[_DM, at], state[_DN, at] = u, v
             inverse = state[_INVERSE, at]
             k_part, h_part, c_part = k * inverse, h * inverse, 2.0 * c * inverse
@@ -84,7 +83,7 @@ def ask(state, first, starts, group, aims, second, known, totals):
 def step(state, first, starts, group, is_bounded, scores, limits):
     """Set the steps for a change of scores (n,) and limits (2, n_groups), from those asked for.
 
-    Returns the sum of the products of the steps of m and p, and of n and q. FALLS is set to the
+    Returns the sum of the products of the steps of m and p, and of n and q. `scores` become the
     least relative change of each row. Where k is huge, dm = a - k dp would cancel all digits.
     """
     products = 0.0
@@ -107,13 +106,13 @@ def step(state, first, starts, group, is_bounded, scores, limits):
             state[_DP, at], state[_DQ, at] = dp, dq
             products += dm * dp + dn * dq
             # Where a side has no limit, its multiplier's fall is 0/0, which no comparison takes.
-            fall = min(0.0, dp * state[_INVERSE_P, at])
-            other = dq * state[_INVERSE_Q, at]
+            fall = min(0.0, dp / state[_P, at])
+            other = dq / state[_Q, at]
             fall = other if other < fall else fall
             other = dm / state[_M, at]
             fall = other if other < fall else fall
             other = dn / state[_N, at]
-            state[_FALL, at] = other if other < fall else fall
+            scores[i] = other if other < fall else fall
     return products
 
 

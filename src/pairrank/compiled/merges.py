@@ -122,18 +122,17 @@ def sums_over_merges(
     loser,
     margin,
     squared,
-    lines,
+    score,
     running,
     sums,
 ):
     """Add all pairs of the merges to `sums` as `sums_over_runs` does; return the cost.
 
-    Costs O(rows) per merge. Scratch: `lines` (2, longest merge or more) and `running` (3, or 2 if
-    not squared, longest half or more). There is no `width`.
+    Costs O(rows) per merge. Scratch: `score` (longest merge or more) and `running` (4, or 3 if not
+    squared, longest half or more). There is no `width`.
     """
     value, rest = 0.0, 0.0
-    score, weight = lines[0], lines[1]
-    counts, distances, squares = running[0], running[1], running[len(running) - 1]
+    weight, counts, distances, squares = running[0], running[1], running[2], running[-1]
     for k in range(len(merges)):
         n_a = merges[k, 1] - merges[k, 0]
         n = n_a + merges[k, 3] - merges[k, 2]
@@ -141,8 +140,8 @@ def sums_over_merges(
         c = scale[merges[k, 4]]
         gather(scores, here, score)
         gather(loser, here[:n_a], weight)
-        gather(winner, here[n_a:], weight[n_a:])
         distance_sums(score[:n_a], weight[:n_a], True, squared, counts, distances, squares)
+        gather(winner, here[n_a:], weight)
         for i in range(n_a, n):
             p = found[i]
             if p < n_a:
@@ -150,8 +149,8 @@ def sums_over_merges(
                 linear = distances[p] + counts[p] * near
                 sums[0, here[i]] += c * (linear if squared else counts[p])
                 cost = squares[p] + near * (distances[p] + linear) if squared else linear
-                value, rest = add(value, rest, c * weight[i] * cost)
-        distance_sums(score[n_a:n], weight[n_a:n], False, False, counts, distances, squares)
+                value, rest = add(value, rest, c * weight[i - n_a] * cost)
+        distance_sums(score[n_a:n], weight[: n - n_a], False, False, counts, distances, squares)
         for j in range(n_a):
             q = found[j] - 1
             if q >= 0:

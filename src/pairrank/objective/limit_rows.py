@@ -128,7 +128,7 @@ class LimitRows:
     .. math:: \Delta y = \frac{a + b + u \Delta(s - L) + v \Delta(U - s)}{2 c + u + v}, \quad
               \Delta p = \Delta y - \Delta(s - L), \quad \Delta\alpha = a - u \Delta p
 
-    and likewise for q and beta. Fifteen numbers per row are kept. Each method costs one compiled
+    and likewise for q and beta. Twelve numbers per row are kept. Each method costs one compiled
     pass over the rows and at most two products with X.
     """
 
@@ -195,11 +195,12 @@ class LimitRows:
         changes. A fall is a relative change, at most 0: multipliers and margins stay positive along
         less than -1/fall of the step.
         """
-        products = 0.0
+        products, steepest = 0.0, []
         for piece, where, _ in self._pieces():
-            scores = self.problem.features(piece) @ weights
-            products += passes.step(*where, self._is_bounded, scores, limits)
-        return float(self.state[passes.FALLS].min()), products
+            falls = self.problem.features(piece) @ weights
+            products += passes.step(*where, self._is_bounded, falls, limits)
+            steepest.append(falls.min())
+        return float(np.min(steepest)), products
 
     def _pieces(self) -> Iterator[tuple[Piece, Place, FloatArray]]:
         """Yield each piece, where its rows are, and an array with a number per row to write to."""

@@ -135,11 +135,11 @@ class PartState:
                 loser, hinge.margin, squared, hinge.width, sums,
             )  # fmt: skip
         if self._longest:
-            lines = np.empty((2, self._longest))
-            running = np.empty((3 if squared else 2, self._longest_half))
+            score = np.empty(self._longest)
+            running = np.empty((4 if squared else 3, self._longest_half))
             value += sums_over_merges(
                 plan.merges, plan.starts, self._places, self._positions, scale, self.scores,
-                winner, loser, hinge.margin, squared, lines, running, sums,
+                winner, loser, hinge.margin, squared, score, running, sums,
             )  # fmt: skip
         return value, sums
 
@@ -177,17 +177,15 @@ class SortedState:
         """Add the rows' gradients to those in the user's order, (n_rows,); return the value."""
 
         def add(state: PartState) -> float:
-            winner, loser = state.part.sides
-            value, total = 0.0, np.zeros(winner.size)
+            (winner, loser), value = state.part.sides, 0.0
             for hinge in self.hinges:
                 cost, sums = state.sums(hinge, hinge.factor, winner, loser, counted=False)
                 sums[0] *= winner
                 sums[1] *= loser
                 sums[1] -= sums[0]
                 sums[1] *= 2.0 if hinge.squared else 1.0
-                total += sums[1]
+                gradient[state.part.levels.row_of] += sums[1]
                 value += cost
-            gradient[state.part.levels.row_of] += total
             return value
 
         return float(sum(threads.run(add, self._parts)))
