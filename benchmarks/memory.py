@@ -1,8 +1,8 @@
 """Peak memory of a whole fit in a process of its own, beyond X: bytes per row, against the bar.
 
 X is made in place, a block at a time, so that making it does not set the peak. The bar is X plus
-120 bytes per row (80 for RankSVM and RankNCG) plus 400 MB of interpreter and libraries. The wide
-case shows that X is not copied: its X is three times as large as all that the bar allows beside it.
+120 bytes per row plus 400 MB of interpreter and libraries. The wide case shows that X is not
+copied: its X is three times as large as all that the bar allows beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import _harness as harness
 
-BYTES_A_ROW, BYTES_A_ROW_OF = 120, {"RankSVM": 80, "RankNCG": 80}
+BYTES_A_ROW = 120
 N_PAIRS, PAIR_ROWS, PAIRS_GB = 100_000_000, 1_000_000, 3.0
 PAIR_STEPS = 3
 LIBRARIES_MB = 400
@@ -131,8 +131,7 @@ def measure(case: Case) -> list[object]:
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout)
     beyond = found["peak"] - found["X"]
-    most = BYTES_A_ROW_OF.get(case.ranker, BYTES_A_ROW)
-    allowed = case.n_rows * most / 1e6 + LIBRARIES_MB
+    allowed = case.n_rows * BYTES_A_ROW / 1e6 + LIBRARIES_MB
     a_row = (beyond - LIBRARIES_MB) * 1e6 / case.n_rows
     added = (found["peak"] - found["before"]) * 1e6 / case.n_rows
     return [

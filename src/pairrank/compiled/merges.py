@@ -122,41 +122,43 @@ def sums_over_merges(
     loser,
     margin,
     squared,
-    score,
     running,
     sums,
 ):
     """Add all pairs of the merges to `sums` as `sums_over_runs` does; return the cost.
 
-    Costs O(rows) per merge. Scratch: `score` (longest merge or more) and `running` (4, or 3 if not
-    squared, longest half or more). There is no `width`.
+    Costs O(rows) per merge. `running` (5, or 4 if not squared, longest half or more) is scratch.
+    There is no `width`.
     """
     value, rest = 0.0, 0.0
-    weight, counts, distances, squares = running[0], running[1], running[2], running[-1]
+    score, weight, counts, distances = running[0], running[1], running[2], running[3]
+    squares = running[-1]
     for k in range(len(merges)):
         n_a = merges[k, 1] - merges[k, 0]
         n = n_a + merges[k, 3] - merges[k, 2]
         here, found = places[starts[k] : starts[k] + n], positions[starts[k] : starts[k] + n]
         c = scale[merges[k, 4]]
-        gather(scores, here, score)
+        gather(scores, here[:n_a], score)
         gather(loser, here[:n_a], weight)
         distance_sums(score[:n_a], weight[:n_a], True, squared, counts, distances, squares)
-        gather(winner, here[n_a:], weight)
         for i in range(n_a, n):
-            p = found[i]
+            p, row = found[i], here[i]
             if p < n_a:
-                near = excess(margin, score[i], score[p])
+                near = excess(margin, scores[row], score[p])
                 linear = distances[p] + counts[p] * near
-                sums[0, here[i]] += c * (linear if squared else counts[p])
+                sums[0, row] += c * (linear if squared else counts[p])
                 cost = squares[p] + near * (distances[p] + linear) if squared else linear
-                value, rest = add(value, rest, c * weight[i - n_a] * cost)
-        distance_sums(score[n_a:n], weight[: n - n_a], False, False, counts, distances, squares)
+                value, rest = add(value, rest, c * winner[row] * cost)
+        n_b = n - n_a
+        gather(scores, here[n_a:], score)
+        gather(winner, here[n_a:], weight)
+        distance_sums(score[:n_b], weight[:n_b], False, False, counts, distances, squares)
         for j in range(n_a):
-            q = found[j] - 1
+            q, row = found[j] - 1, here[j]
             if q >= 0:
-                near = excess(margin, score[n_a + q], score[j])
+                near = excess(margin, score[q], scores[row])
                 one = distances[q] + counts[q] * near if squared else counts[q]
-                sums[1, here[j]] += c * one
+                sums[1, row] += c * one
     return value + rest
 
 

@@ -135,11 +135,10 @@ class PartState:
                 loser, hinge.margin, squared, hinge.width, sums,
             )  # fmt: skip
         if self._longest:
-            score = np.empty(self._longest)
-            running = np.empty((4 if squared else 3, self._longest_half))
+            running = np.empty((5 if squared else 4, self._longest_half))
             value += sums_over_merges(
                 plan.merges, plan.starts, self._places, self._positions, scale, self.scores,
-                winner, loser, hinge.margin, squared, score, running, sums,
+                winner, loser, hinge.margin, squared, running, sums,
             )  # fmt: skip
         return value, sums
 
