@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss, Point, Squares, Tubes
 from pairrank.design import Design, KernelDesign, without_offset
@@ -183,7 +182,7 @@ class RowSums:
                 hessian=hessian,
                 preconditioner=lambda: problem.uneven_diagonal,
                 rounding=lambda: self.rounding,
-                score_norm=factor * float(linalg.norm(found.gradient, check_finite=False)),
+                score_norm=factor * float(np.linalg.norm(found.gradient)),
                 value_error=factor * found.error,
                 gradient_error=found.gradient_error
                 and 0.5 * factor * found.gradient_error * problem.absolute_share,
