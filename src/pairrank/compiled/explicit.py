@@ -72,8 +72,9 @@ def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
 
 @compiled
 def laplacian_product(i, j, weight, v, result):
-    """Add the weighted Laplacian M D M' of the comparisons times v; `weight` (n_pairs,)."""
+    """Add the Laplacian M D M' of the comparisons times v; `weight` (n_pairs,), empty: 1 each."""
     for pair in range(len(i)):
-        change = weight[pair] * (v[i[pair]] - v[j[pair]])
+        w = weight[pair] if len(weight) else 1.0
+        change = w * (v[i[pair]] - v[j[pair]])
         result[i[pair]] += change
         result[j[pair]] -= change

@@ -141,20 +141,21 @@ def draw_held_rows(
         if weight is not None:
             prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
         if y.groups is not None or not queries.any():
-            name, units = "comparisons", np.arange(y.n_pairs, dtype=np.int32)
-            if y.groups is not None:
-                name, units = "groups", query_codes(y.groups)[1]
-            held = np.isin(units, _drawn(units[prefers], name, fraction, generator))
+            if y.groups is None:
+                held = _drawn(prefers, "comparisons", fraction, generator)
+            else:
+                groups = query_codes(y.groups)[1]
+                held = _drawn(_present(groups, prefers), "groups", fraction, generator)[groups]
             held_rows = rows.drawn(y.select(held), np.arange(y.n_rows, dtype=np.intp))
             return rows._replace(y=y.select(~held)), held_rows
-        eligible = queries[y.i[prefers]]
+        eligible = _present(queries, y.i[prefers])
     else:
         codes = level_codes(columns_of(y)[0])[1]
         levels = Levels.build(codes, queries, sample_weight=weight)
-        eligible = queries[levels.row_of[levels.query_start[:-1]]][levels.query_pair_weight > 0]
+        first = levels.row_of[levels.query_start[:-1]][levels.query_pair_weight > 0]
+        eligible = _present(queries, first)
     if queries.any():
-        held = np.isin(queries, _drawn(eligible, "queries", fraction, generator))
-        places = np.flatnonzero(held)
+        places = np.flatnonzero(_drawn(eligible, "queries", fraction, generator)[queries])
     else:
         places = _along_labels(codes, weight, fraction, generator)
     training = np.ones(len(y)) if weight is None else weight.copy()
@@ -162,18 +163,27 @@ def draw_held_rows(
     return rows._replace(sample_weight=training), rows.drawn(y[places], places)
 
 
+def _present(codes: NDArray[np.int32], places: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which codes are at one of the places."""
+    found = np.zeros(int(codes.max(initial=-1)) + 1, dtype=bool)
+    found[codes[places]] = True
+    return found
+
+
 def _drawn(
-    units: NDArray[Any], name: str, fraction: float, generator: np.random.Generator
-) -> NDArray[Any]:
-    """Return a fraction of the distinct units, at least one and not all."""
-    units = np.unique(units)
+    eligible: NDArray[np.bool_], name: str, fraction: float, generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return which units are drawn: a fraction of the eligible, at least one and not all."""
+    units = np.flatnonzero(eligible)
     if units.size < 2:
         raise PairrankError(
             f"validation rows are drawn by whole {name}, but {units.size} of the {name} "
             f"{'has' if units.size == 1 else 'have'} a preference: {_REMEDY}"
         )
     n_drawn = min(max(1, round(fraction * units.size)), units.size - 1)
-    return generator.choice(units, n_drawn, replace=False)
+    drawn = np.zeros(eligible.size, dtype=bool)
+    drawn[generator.choice(units, n_drawn, replace=False)] = True
+    return drawn
 
 
 def _along_labels(

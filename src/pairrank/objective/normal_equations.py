@@ -157,7 +157,7 @@ def centred_sums(X: Any, targets: FloatArray, differences: Differences) -> Centr
             begins = starts[:-1][inside]
             off = block[begins - part.start] / root[begins, None]
             mean[inside, :n_features] = dense(X[row_of[begins]]) - off
-            both = np.hstack((block, labels[part]))
+            both = np.hstack((block, labels[part])) if targets.shape[1] else block
             products += both.T @ both
     return CentredSums(products, differences.query_of[first].astype(np.intp), mean)
 

@@ -180,7 +180,7 @@ class ExplicitSum(TiledSum):
 
     Hinges, tubes, squares, logistic and probit have compiled loops for value and gradient. The
     rounding of a row's gradient is about 2e-15 of the sum of its absolute terms. A curvature keeps
-    8 bytes per comparison.
+    8 bytes per comparison; that of squares is the comparisons' weights.
     """
 
     def __init__(self, pairs: Pairs, loss: PairLoss) -> None:
@@ -215,27 +215,38 @@ class ExplicitSum(TiledSum):
         return pairs.pair_scale * value, gradient
 
     def _curvature(self, scores: FloatArray) -> Curvature:
-        found = [self.phi(tile, scores, 2) for tile in self.tiles()]
-        return ExplicitCurvature(self.pairs, np.concatenate([_NONE, *found]))
+        pairs = self.pairs
+        if isinstance(self.loss.family, Squares):
+            return ExplicitCurvature(pairs, pairs.weight, 2.0 * pairs.pair_scale)
+        curvature, start = np.empty(pairs.n_pairs), 0
+        for tile in self.tiles():
+            found = self.phi(tile, scores, 2)
+            curvature[start : start + found.size] = found
+            start += found.size
+        return ExplicitCurvature(pairs, curvature)
 
 
 class ExplicitCurvature(OneByOne):
-    """The Laplacian M D M' of comparisons: M their incidences, D their weights times phi''."""
+    """The Laplacian M D M' of comparisons: M their incidences, D their weights times phi''.
 
-    def __init__(self, pairs: Pairs, curvature: FloatArray) -> None:
-        self.pairs, self.curvature = pairs, curvature
+    D is `scale` times `curvature`, (n_pairs,), or times 1 where that is None.
+    """
+
+    def __init__(self, pairs: Pairs, curvature: FloatArray | None, scale: float = 1.0) -> None:
+        self.pairs, self.curvature, self.scale = pairs, curvature, scale
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,); O(n_pairs)."""
         pairs, result = self.pairs, np.zeros(self.pairs.n_rows)
-        v = as_scores(v, result.size)
-        explicit.laplacian_product(pairs.i, pairs.j, self.curvature, v, result)
-        return result
+        weight = _NONE if self.curvature is None else self.curvature
+        explicit.laplacian_product(pairs.i, pairs.j, weight, as_scores(v, result.size), result)
+        return self.scale * result
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
         ends, n_rows = (self.pairs.i, self.pairs.j), self.pairs.n_rows
-        return np.sum([np.bincount(each, self.curvature, n_rows) for each in ends], axis=0)
+        degrees = [np.bincount(each, self.curvature, n_rows) for each in ends]
+        return np.asarray(self.scale * np.sum(degrees, axis=0))
 
 
 def _code_of(family: LossFamily) -> tuple[int | None, float]:

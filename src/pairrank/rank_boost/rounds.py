@@ -119,5 +119,6 @@ class _ComparisonWeights(ExplicitCurvature):
     def value_and_gradient(self) -> tuple[float, FloatArray]:
         """Return the weight of all pairs and its gradient, (n_rows,)."""
         pairs, weight = self.pairs, self.curvature
+        assert weight is not None
         lost, won = (np.bincount(rows, weight, pairs.n_rows) for rows in (pairs.j, pairs.i))
         return float(weight.sum()), (lost - won).astype(np.float64)
