@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,7 +191,7 @@ def box_sum(
     """
     result = np.zeros(targets.size)
     if sources.size and targets.size:
-        rule = box_rule((profile,), eps)
+        rule = box_rule((profile,), eps, 2.0 ** round(math.log2(sources.size)))
         moments = Boxes(rule, sources).moments(NONE if weights is None else weights)
         placed = Boxes(rule, targets)
         series = np.empty(placed.keys.size * rule.degree)
