@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, Status, StepLength
-from pairrank.solvers.descent import Descent, DescentSolver
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 
-_CG_TOL, _MOST_CG = 0.1, 1000
-"""Inner iterations end at this part of the gradient, or after so many."""
+_CG_TOL, _LOOSE, _MOST_CG = 0.1, 0.2, 1000
+"""Inner iterations end at this part of the gradient, of steps that are multiplied at the second
+part, or after so many."""
+_NEAR = 16.0
+"""A step may meet the target from a gradient of at most so many times its norm."""
 _ETA_0, _ETA_1, _ETA_2 = 1e-4, 0.25, 0.75
 _SIGMA_1, _SIGMA_2, _SIGMA_3 = 0.25, 0.5, 4.0
 """The constants of Lee & Lin's Eqs. 36 and 37."""
@@ -54,6 +57,8 @@ class TronRun(Descent):
 
     rule: Tron
     radius = float("inf")
+    expected = 0.0
+    """About the decrease that the next step will bring."""
 
     def advance(self) -> Status | None:
         """Shrink the region until a step is taken; return a status if none is.
@@ -78,7 +83,7 @@ class TronRun(Descent):
             at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
             if decrease > _ETA_0 * found.decrease or (at_noise and trial.norm < self.norm):
                 slow = trial.norm > 0.5 * self.norm
-                self.move(trial)
+                self.accept(trial)
                 noisy = (at_noise and slow) or self.norm <= self.point.gradient_error
                 poor = slow or decrease < _ETA_1 * found.decrease
                 if not (noisy and self.sharpen()) and poor:
@@ -90,17 +95,18 @@ class TronRun(Descent):
             elif not self.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
-    def _ended(self, target: float) -> Status | None:
-        """Return the status if the gradient is small and a step would hardly lower the value.
+    def accept(self, trial: Place) -> None:
+        """Move to a trial, and predict the decrease that the next step brings.
 
-        The least curvature is that of the penalty, so no step lowers it by more than
-        |g|^2 / (2 penalty).
+        The decrease of a Newton step is proportional to the square of the gradient's norm.
         """
-        if self.norm <= target:
-            little = np.sqrt(self.tol) * abs(self.value)
-            may_fall = self.norm**2 > 2.0 * self.objective.penalty * little
-            if may_fall and self.inner(np.inf).decrease > little:
-                return None
+        self.expected = (self.value - trial.value) * (trial.norm / self.norm) ** 2
+        self.move(trial)
+
+    def _ended(self, target: float) -> Status | None:
+        """Return the status if the gradient is small and the value would hardly fall further."""
+        if self.expected > np.sqrt(self.tol) * abs(self.value):
+            return None
         return super()._ended(target)
 
     def sharpen(self) -> bool:
@@ -122,7 +128,7 @@ class TronRun(Descent):
         scaled = residual if inverse is None else inverse.matvec(residual)
         direction = scaled.copy()
         rho = float(residual @ scaled)
-        stop = _CG_TOL**2 * rho
+        stop = self._cg_tol(extra) ** 2 * rho
         step_step = step_direction = 0.0
         direction_direction = rho
         on_border = False
@@ -157,6 +163,17 @@ class TronRun(Descent):
             rho = new_rho
         decrease = -0.5 * float(gradient @ step - step @ residual)
         return CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
+
+    def _cg_tol(self, extra: float) -> float:
+        """Return the part of the gradient that inner iterations leave; less near the target."""
+        tol, target = self._rough_cg_tol, self.tol * self.reference_norm
+        if extra or not target < self.norm <= _NEAR * target:
+            return tol
+        return min(tol, 0.5 * target / self.norm)
+
+    @property
+    def _rough_cg_tol(self) -> float:
+        return _CG_TOL if self.step_length is None else _LOOSE
 
     def _new_radius(self, radius: float, found: CGStep, decrease: float, slope: float) -> float:
         """Return the radius by Eq. 37, from the parabola through both values and the slope."""
@@ -254,7 +271,7 @@ class ContinuedRun(TronRun):
             return False
         is_first = self.n_iter == 0
         separates = trial.point.value <= _SHARE * self.point.value
-        self.move(trial)
+        self.accept(trial)
         self.radius = _SIGMA_3 * multiple * found.norm
         if penalty > own and (is_first or separates):
             self.stage = max(own, penalty / _FACTOR)
