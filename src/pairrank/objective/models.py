@@ -19,7 +19,8 @@ _ROUGH = 1e-4
 """The eps of a sample's sums, far below the error of sampling."""
 _NEAR = 0.4
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
-_BANDS, _BANDS_OF_SAMPLE = (64, 256), 32
+_BANDS = 64, 256
+_BANDS_OF_SAMPLE, _BANDS_OF_LINE = 32, 128
 _COARSER = 16
 """How much wider the cells of a sample are than those of a precise sum."""
 _ROWS_A_BLOCK = 1 << 17
@@ -39,24 +40,25 @@ class Sample(NamedTuple):
 
 def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Sample:
     """Return the problem over drawn rows, see `_drawn`."""
-    rows, drawn, is_whole = _drawn(problem, n_rows, generator)
+    rows, drawn, is_whole = _drawn(problem, n_rows, generator, _BANDS_OF_SAMPLE)
     X = problem.features[rows]
     return Sample(_standing(problem, X=X, preferences=drawn), rows, is_whole)
 
 
 def _drawn(
-    problem: Problem, n_rows: int, generator: np.random.Generator
+    problem: Problem, n_rows: int, generator: np.random.Generator, n_bands: int
 ) -> tuple[Any, Levels | Pairs, bool]:
     """Return about `n_rows` rows, or all where that is half of them, and their preferences.
 
-    Their pairs are scaled to stand for all pairs; many levels of some rows are merged into bands.
+    Their pairs are scaled to stand for all pairs; many levels of some rows are merged into
+    `n_bands`. The pairs within a band are left out, and they are the most violated ones.
     The third result says whether every pair is among them.
     """
     assert not isinstance(problem.preferences, Differences)
     rows, drawn = draw_sample(problem.preferences, n_rows, generator)
     is_whole = drawn.n_pairs == problem.preferences.n_pairs
-    if not is_whole and _has_many_levels(drawn, _BANDS_OF_SAMPLE):
-        drawn = merge_levels(drawn, _BANDS_OF_SAMPLE)
+    if not is_whole and _has_many_levels(drawn, n_bands):
+        drawn = merge_levels(drawn, n_bands)
     return rows, drawn, is_whole
 
 
@@ -213,7 +215,7 @@ class LineSample:
         self, problem: Problem, generator: np.random.Generator, n_rows: int = _LINE_ROWS
     ) -> None:
         self._problem = problem
-        self._rows, drawn, _ = _drawn(problem, n_rows, generator)
+        self._rows, drawn, _ = _drawn(problem, n_rows, generator, _BANDS_OF_LINE)
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
 
     def __call__(
