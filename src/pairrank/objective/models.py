@@ -12,15 +12,14 @@ from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, PiecewisePolynomial, Point, Sigmoidal
 from pairrank.objective.problem import Problem, Products, hessian_of
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Levels, Pairs, draw_sample, merge_levels
+from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
 from pairrank.solvers.descent import Trial, search_slope
 
 _ROUGH = 1e-4
 """The eps of a sample's sums, far below the error of sampling."""
 _NEAR = 0.4
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
-_BANDS = 64, 256
-_BANDS_OF_SAMPLE, _BANDS_OF_LINE = 32, 128
+_BANDS, _BANDS_OF_SAMPLE = (64, 256), 32
 _COARSER = 16
 """How much wider the cells of a sample are than those of a precise sum."""
 _ROWS_A_BLOCK = 1 << 17
@@ -39,27 +38,17 @@ class Sample(NamedTuple):
 
 
 def sampled(problem: Problem, n_rows: int, generator: np.random.Generator) -> Sample:
-    """Return the problem over drawn rows, see `_drawn`."""
-    rows, drawn, is_whole = _drawn(problem, n_rows, generator, _BANDS_OF_SAMPLE)
-    X = problem.features[rows]
-    return Sample(_standing(problem, X=X, preferences=drawn), rows, is_whole)
+    """Return the problem over about `n_rows` drawn rows, or all where that is half of them.
 
-
-def _drawn(
-    problem: Problem, n_rows: int, generator: np.random.Generator, n_bands: int
-) -> tuple[Any, Levels | Pairs, bool]:
-    """Return about `n_rows` rows, or all where that is half of them, and their preferences.
-
-    Their pairs are scaled to stand for all pairs; many levels of some rows are merged into
-    `n_bands`. The pairs within a band are left out, and they are the most violated ones.
-    The third result says whether every pair is among them.
+    Their pairs are scaled to stand for all pairs; many levels of some rows are merged into bands.
     """
     assert not isinstance(problem.preferences, Differences)
     rows, drawn = draw_sample(problem.preferences, n_rows, generator)
     is_whole = drawn.n_pairs == problem.preferences.n_pairs
-    if not is_whole and _has_many_levels(drawn, n_bands):
-        drawn = merge_levels(drawn, n_bands)
-    return rows, drawn, is_whole
+    if not is_whole and _has_many_levels(drawn, _BANDS_OF_SAMPLE):
+        drawn = merge_levels(drawn, _BANDS_OF_SAMPLE)
+    X = problem.features[rows]
+    return Sample(_standing(problem, X=X, preferences=drawn), rows, is_whole)
 
 
 def samples(problem: Problem, n_rows: int, generator: np.random.Generator) -> Iterator[Sample]:
@@ -207,15 +196,17 @@ class LineSample:
 
     Along a line only scores change, one number per row. So a few thousand rows give the best step
     length, whatever the number of features. A Newton step of a hinge is much too short while most
-    pairs violate the margin. A search costs about six pair sums over `n_rows` rows, and one product
-    with X, which also gives the scores at the end.
+    pairs violate the margin. Levels are not merged: the pairs within a band would be missing, and
+    they are the violated ones. A search costs about six pair sums over `n_rows` rows, and one
+    product with X, which also gives the scores at the end.
     """
 
     def __init__(
         self, problem: Problem, generator: np.random.Generator, n_rows: int = _LINE_ROWS
     ) -> None:
         self._problem = problem
-        self._rows, drawn, _ = _drawn(problem, n_rows, generator, _BANDS_OF_LINE)
+        assert not isinstance(problem.preferences, Differences)
+        self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
 
     def __call__(
