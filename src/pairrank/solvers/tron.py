@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, Status, StepLength
-from pairrank.solvers.descent import Descent, DescentSolver, Place
+from pairrank.solvers.descent import Descent, DescentSolver
 
 _CG_TOL, _LOOSE, _MOST_CG = 0.1, 0.2, 1000
-"""Inner iterations end at this part of the gradient, of steps that are multiplied at the second
-part, or after so many."""
+"""Inner iterations end at this part of the gradient, or at the second one where a line search
+follows, or after so many."""
 _NEAR = 16.0
 """A step may meet the target from a gradient of at most so many times its norm."""
 _ETA_0, _ETA_1, _ETA_2 = 1e-4, 0.25, 0.75
@@ -26,8 +26,9 @@ class Tron(DescentSolver):
 
     Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
     q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
-    find s; they end at \|r\| <= \|g\|/10 in the norm of M^-1 or at the region's border
-    (Steihaug 1983). A step is taken if it lowers f by 1e-4 of the predicted decrease (Eq. 36), and
+    find s; they end at \|r\| <= \|g\|/10 in the norm of M^-1 (\|g\|/5 where a line search follows;
+    half of the target where a step may meet it) or at the region's border (Steihaug 1983). A step
+    is taken if it lowers f by 1e-4 of the predicted decrease (Eq. 36), and
     Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the model's
     minimum is less than sqrt(tol) of f below it. Eq. 38 alone stops up to 20 % above the optimum
     where rows are nearly separable and the gradient at zero is large.
@@ -57,8 +58,6 @@ class TronRun(Descent):
 
     rule: Tron
     radius = float("inf")
-    expected = 0.0
-    """About the decrease that the next step will bring."""
 
     def advance(self) -> Status | None:
         """Shrink the region until a step is taken; return a status if none is.
@@ -83,7 +82,7 @@ class TronRun(Descent):
             at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
             if decrease > _ETA_0 * found.decrease or (at_noise and trial.norm < self.norm):
                 slow = trial.norm > 0.5 * self.norm
-                self.accept(trial)
+                self.move(trial)
                 noisy = (at_noise and slow) or self.norm <= self.point.gradient_error
                 poor = slow or decrease < _ETA_1 * found.decrease
                 if not (noisy and self.sharpen()) and poor:
@@ -95,18 +94,17 @@ class TronRun(Descent):
             elif not self.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
-    def accept(self, trial: Place) -> None:
-        """Move to a trial, and predict the decrease that the next step brings.
-
-        The decrease of a Newton step is proportional to the square of the gradient's norm.
-        """
-        self.expected = (self.value - trial.value) * (trial.norm / self.norm) ** 2
-        self.move(trial)
-
     def _ended(self, target: float) -> Status | None:
-        """Return the status if the gradient is small and the value would hardly fall further."""
-        if self.expected > np.sqrt(self.tol) * abs(self.value):
-            return None
+        """Return the status if the gradient is small and a step would hardly lower the value.
+
+        The least curvature is that of the penalty, so no step lowers it by more than
+        |g|^2 / (2 penalty).
+        """
+        if self.norm <= target:
+            little = np.sqrt(self.tol) * abs(self.value)
+            may_fall = self.norm**2 > 2.0 * self.objective.penalty * little
+            if may_fall and self.inner(np.inf).decrease > little:
+                return None
         return super()._ended(target)
 
     def sharpen(self) -> bool:
@@ -166,14 +164,11 @@ class TronRun(Descent):
 
     def _cg_tol(self, extra: float) -> float:
         """Return the part of the gradient that inner iterations leave; less near the target."""
-        tol, target = self._rough_cg_tol, self.tol * self.reference_norm
+        tol = _CG_TOL if self.step_length is None else _LOOSE
+        target = self.tol * self.reference_norm
         if extra or not target < self.norm <= _NEAR * target:
             return tol
         return min(tol, 0.5 * target / self.norm)
-
-    @property
-    def _rough_cg_tol(self) -> float:
-        return _CG_TOL if self.step_length is None else _LOOSE
 
     def _new_radius(self, radius: float, found: CGStep, decrease: float, slope: float) -> float:
         """Return the radius by Eq. 37, from the parabola through both values and the slope."""
@@ -271,7 +266,7 @@ class ContinuedRun(TronRun):
             return False
         is_first = self.n_iter == 0
         separates = trial.point.value <= _SHARE * self.point.value
-        self.accept(trial)
+        self.move(trial)
         self.radius = _SIGMA_3 * multiple * found.norm
         if penalty > own and (is_first or separates):
             self.stage = max(own, penalty / _FACTOR)
