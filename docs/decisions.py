@@ -126,8 +126,8 @@ LINES = (
         (
             timed(
                 "performance",
-                "Sums of `RankNCG` cost, per row and in sigmoids, {} at 5 levels, {} with as many "
-                "levels as rows",
+                "Sums of `RankNCG` cost {} sigmoids per row at 5 levels, {} with as many levels as "
+                "rows",
                 _SIGMOIDS,
                 ("5 levels, 1,000,000", "logistic"),
                 ("as many levels", "logistic"),
