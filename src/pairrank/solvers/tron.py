@@ -24,14 +24,14 @@ _SIGMA_1, _SIGMA_2, _SIGMA_3 = 0.25, 0.5, 4.0
 class Tron(DescentSolver):
     r"""Trust region Newton (Lin & More 1999; Lin, Weng & Keerthi 2008; Lee & Lin 2014, Sec. 4.1).
 
-    Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
-    q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
-    find s; they end at \|r\| <= \|g\|/10 in the norm of M^-1 (\|g\|/5 where a line search follows;
-    half of the target where a step may meet it) or at the region's border (Steihaug 1983). A step
-    is taken if it lowers f by 1e-4 of the predicted decrease (Eq. 36), and
-    Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the model's
-    minimum is less than sqrt(tol) of f below it. Eq. 38 alone stops up to 20 % above the optimum
-    where rows are nearly separable and the gradient at zero is large.
+    Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model q(s) = g's + s'Hs/2
+    over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M find s; they end at
+    \|r\| <= \|g\|/10 in the norm of M^-1 (\|g\|/5 where a line search follows; half of the target
+    where a step may meet it) or at the region's border (Steihaug 1983). A step is taken if it
+    lowers f by 1e-4 of the predicted decrease (Eq. 36), and Delta follows Eq. 37. The run stops
+    when \|g\| <= tol \|g(0)\| (Eq. 38) and the model's minimum is less than sqrt(tol) of f below
+    it. Eq. 38 alone stops up to 20 % above the optimum where rows are nearly separable and the
+    gradient at zero is large.
 
     The Hessian may be approximate and a step may be multiplied (`step_length`), but the exact f
     decides on each step. Where the gradient falls too slowly or a step fails, the objective
