@@ -71,6 +71,14 @@ def test_negative_numbers_that_underflow_keep_to_their_box(eps, few_boxes, monke
         assert_close(found, ERFC, points, points, q, eps)
 
 
+def test_blocks_of_points_share_the_numbers_of_boxes(monkeypatch):
+    """Empty boxes between the points, so that a box's number is not its place."""
+    monkeypatch.setattr(box_sum_module, "ROWS_A_BLOCK", 16)
+    points, q = np.repeat(np.arange(-30.0, 31.0, 6.0), 20), np.arange(220.0)
+    found = box_sum(ERFC, points[::-1].copy(), points, q, eps=1e-6)
+    assert_close(found, ERFC, points[::-1], points, q, 1e-6)
+
+
 @pytest.mark.parametrize("name", PROFILES)
 @pytest.mark.parametrize("eps", EVERY_EPS)
 def test_rules_keep_their_bound(name, eps):
