@@ -28,12 +28,13 @@ class Problem(NamedTuple):
     qid: np.ndarray[Any, Any] | None
 
     def objective(self, C: float, coef: np.ndarray[Any, Any]) -> float:
-        """Return |w|^2/2 + C * pair sum, in float64 whatever X is."""
+        """Return |w|^2/2 + C * pair sum, in float64 whatever X is, all pairs summed exactly."""
         scores = np.empty(self.y.size)
         for start in range(0, self.y.size, _BLOCK):
             rows = slice(start, start + _BLOCK)
             scores[rows] = self.X[rows].astype(np.float64) @ coef
-        pair_sum = bind(SquaredHinge(), Levels.build(self.y, self.qid))
+        levels = Levels.build(self.y, self.qid)
+        pair_sum = bind(SquaredHinge(), levels, pair_sum="sorted")
         return 0.5 * float(coef @ coef) + C * pair_sum.at(scores)[0]
 
 

@@ -18,7 +18,7 @@ from pairrank.solvers.descent import Trial, search_slope
 _ROUGH = 1e-4
 """The eps of a sample's sums, far below the error of sampling."""
 _NEAR = 0.4
-"""The Hessian is reused where the standard deviation of the change of scores is at most this."""
+"""A matrix is reused where the standard deviation of the change of scores is at most this."""
 _BANDS, _BANDS_OF_SAMPLE = (64, 256), 32
 _COARSER = 16
 """How much wider the cells of a sample are than those of a precise sum."""
@@ -87,11 +87,11 @@ class SampledModel:
 
     `samples` are better and better ones: over more rows, or more bands of levels. `refine` takes
     the next one, and after the last the Hessian of every pair. `is_exact` asks for that from the
-    start: the sample preconditions only. A Hessian is kept while scores change little.
+    start: the sample preconditions only.
 
-    Where `by_matrix`, it is a factorised matrix, which preconditions too. It costs
-    O(sample * n_features^2) and a factorisation O(n_features^3). Where the factorisation fails, the
-    Hessian of every pair is used from then on.
+    Where `by_matrix`, it is a factorised matrix, which preconditions too and is kept while scores
+    change little. It costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
+    factorisation fails, the Hessian of every pair is used from then on.
     """
 
     def __init__(
@@ -151,9 +151,9 @@ class SampledModel:
         return hessian_of(problem, curvature)
 
     def _is_near(self, scores: FloatArray, known: FloatArray) -> bool:
-        """Whether scores changed by at most `_NEAR`, or not at all where the sample is whole."""
+        """Whether scores changed little enough for a matrix, or not at all where it is exact."""
         change = float((scores - known).std())
-        return change <= (0.0 if self._sample.is_whole else _NEAR)
+        return change <= (_NEAR if self.by_matrix and not self._sample.is_whole else 0.0)
 
 
 def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
