@@ -9,7 +9,14 @@ import numpy as np
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, PiecewisePolynomial, Point, Sigmoidal
+from pairrank._protocols import (
+    FloatArray,
+    LinearMap,
+    PairLoss,
+    PiecewisePolynomial,
+    Point,
+    Sigmoidal,
+)
 from pairrank.objective.problem import Problem, Products, hessian_of
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
@@ -82,6 +89,14 @@ def _standing(problem: Problem, **changes: Any) -> Problem:
     return problem.changed(**changes, algorithm="auto", eps=_ROUGH)
 
 
+def _rough_sum(loss: PairLoss, preferences: Any) -> Any:
+    """Return the pair sum of a sample, no more precise than sampling."""
+    pair_sum = bind(loss, preferences, eps=_ROUGH)
+    if hasattr(pair_sum, "finer"):
+        pair_sum.finer = 1.0 / _COARSER
+    return pair_sum
+
+
 class SampledModel:
     """The Hessian of a sample; value and gradient still use every pair.
 
@@ -124,9 +139,10 @@ class SampledModel:
     def _take(self, sample: Sample) -> None:
         problem = sample.problem
         self._sample = sample
-        self._pair_sum = bind(problem.loss, problem.preferences, eps=problem.eps)
-        if not sample.is_whole and hasattr(self._pair_sum, "finer"):
-            self._pair_sum.finer = 1.0 / _COARSER
+        if sample.is_whole:
+            self._pair_sum = bind(problem.loss, problem.preferences, eps=problem.eps)
+        else:
+            self._pair_sum = _rough_sum(problem.loss, problem.preferences)
         self._known: tuple[FloatArray, SymmetricMatrix | Products] | None = None
 
     def _near(self, scores: FloatArray) -> SymmetricMatrix | Products:
@@ -207,7 +223,7 @@ class LineSample:
         self._problem = problem
         assert not isinstance(problem.preferences, Differences)
         self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
-        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
+        self._pair_sum = _rough_sum(problem.loss, drawn)
 
     def __call__(
         self, point: Point, step: FloatArray, slope: float, penalty: float
