@@ -14,19 +14,23 @@ from pairrank.preferences import Differences, Levels
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
+from pairrank.solvers.newton import ContinuedNewton, Newton
 from pairrank.solvers.nonlinear_cg import NonlinearCG
-from pairrank.solvers.tron import ContinuedTron, Tron
+from pairrank.solvers.tron import Tron
 
 pytestmark = pytest.mark.numeric
 
 SMOOTH = {
+    "newton": lambda problem: Newton(),
     "tron": lambda problem: Tron(),
     "ncg": lambda problem: NonlinearCG(),
 }
 ANY = {"bundle": lambda problem: Bundle(), "few planes": lambda problem: Bundle(max_planes=30)}
 LINE = {
-    "tron, line": lambda problem: Tron(step_length=LineSample(problem, np.random.default_rng(0))),
-    "continued": lambda problem: ContinuedTron(
+    "newton, line": lambda problem: Newton(
+        step_length=LineSample(problem, np.random.default_rng(0))
+    ),
+    "continued": lambda problem: ContinuedNewton(
         step_length=LineSample(problem, np.random.default_rng(0))
     ),
     "ncg, line": lambda problem: NonlinearCG(

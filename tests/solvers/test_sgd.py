@@ -7,8 +7,8 @@ import pytest
 
 from objectives import Smooth
 from pairrank._protocols import Status
+from pairrank.solvers.newton import Newton
 from pairrank.solvers.sgd import Stochastic
-from pairrank.solvers.tron import Tron
 
 
 def values_of(objective, places):
@@ -29,7 +29,7 @@ def objective():
 
 @pytest.fixture
 def optimum(objective):
-    return Tron()(objective, np.zeros(7), tol=1e-12, max_iter=100).coef
+    return Newton()(objective, np.zeros(7), tol=1e-12, max_iter=100).coef
 
 
 def approach(optimum, rate, n=64):

@@ -37,9 +37,10 @@ from pairrank.objective import (
 )
 from pairrank.preferences import Differences, Levels, PairIndex
 from pairrank.solvers.bundle import Bundle
+from pairrank.solvers.newton import ContinuedNewton, Newton
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.sgd import Stochastic, Walk
-from pairrank.solvers.tron import ContinuedTron, Tron
+from pairrank.solvers.tron import Tron
 
 if TYPE_CHECKING:
     from pairrank.blocks.problem import BlockProblem
@@ -88,16 +89,16 @@ def minimize(
 
     Value and gradient use every pair with every solver, so the optimum is the same.
 
-    - ``"tron"`` is Lee & Lin's: every Hessian product is over every pair.
+    - ``"tron"`` is Lee & Lin's trust region Newton: every Hessian product is over every pair.
     - ``"ncg"`` is Raykar's conjugate gradients, the only choice for losses whose value is not that
       of their gradient.
     - ``"bundle"`` is the cutting planes of Joachims and of Airola.
     - ``"sgd"`` takes stochastic steps on drawn pairs; the objective of every pair judges them.
-    - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
+    - ``"auto"`` for smooth losses is Newton with an approximate Hessian: that of a sample of rows
       where X is dense with at most 2,000 features; else, where levels are many, that of bands of
       levels.
       Where there are fewer than eight rows per feature, and features are of one size, weights may
-      satisfy nearly every pair; TRON then starts on a path of falling penalties.
+      satisfy nearly every pair; Newton then starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
       from the solution for a twentieth of the rows, which saves up to two planes in three.
 
@@ -137,7 +138,7 @@ def _choose(
         is_direct = model is not None and model.by_matrix
         if start is None and not is_direct and _may_separate(problem):
             n_rows = max(_LEAST_LINE_SAMPLE, problem.n_rows // 4)
-            path = ContinuedTron(LineSample(problem, generator, n_rows))
+            path = ContinuedNewton(LineSample(problem, generator, n_rows))
             return PairObjective(problem, model), path, None
     if method.solver != "tron" and problem.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
@@ -195,7 +196,7 @@ def _solver(loss: PairLoss, method: Method, line: StepLength | None) -> Solver:
         return Bundle()
     if method.solver == "ncg" or not values_agree(loss):
         return NonlinearCG(step_length=line)
-    return Tron(step_length=line)
+    return Tron() if method.solver == "tron" else Newton(step_length=line)
 
 
 def _may_separate(problem: Problem) -> bool:

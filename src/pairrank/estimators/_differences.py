@@ -1,4 +1,4 @@
-"""Choose the solver of squares and tubes over differences: direct, CG, TRON or cutting planes."""
+"""Choose the solver of squares and tubes over differences: direct, CG, Newton or cutting planes."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from pairrank.preferences import Differences, Pairs
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
+from pairrank.solvers.newton import Newton
 from pairrank.solvers.tron import Tron
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
     """Return a function that solves for one column of targets; all columns share a factorisation.
 
     Squares: "direct" is one factorisation, primal or dual by shape, and "cg" conjugate gradients.
-    "auto" is the factorisation where it is cheaper, else TRON preconditioned by the diagonal where
+    "auto" is the factorisation where it is cheaper, else Newton preconditioned by the diagonal where
     features differ in size, else conjugate gradients.
 
-    Tubes: TRON for power 2, cutting planes for power 1. Where a small factorisation solves least
+    Tubes: Newton or TRON for power 2, cutting planes for power 1. Where a small factorisation solves least
     squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
     diagonal.
 
@@ -149,9 +150,11 @@ def _block_equations(problem: BlockProblem, name: str) -> Equations | None:
 def _by_steps(problem: Problem | BlockProblem, name: str) -> Solver:
     """Return the solver that evaluates every pair in each step."""
     if not isinstance(problem.loss.family, Squares):
-        return Tron() if problem.loss.smooth else Bundle()
+        if not problem.loss.smooth:
+            return Bundle()
+        return Tron() if name == "tron" else Newton()
     if name == "auto" and problem.uneven_diagonal is not None:
-        return Tron()
+        return Newton()
     return LinearCG(_metric(problem))
 
 

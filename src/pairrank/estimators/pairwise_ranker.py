@@ -30,8 +30,8 @@ class PairwiseRanker(PairLossRanker):
         The error allowed in the sums of logistic and probit, as in `RankNCG`; others are exact.
     solver : "auto", "tron", "ncg" or "bundle", default "auto"
         "tron" is trust region Newton, "ncg" conjugate gradients, "bundle" cutting planes, which
-        losses with a kink need. "auto" takes TRON with a sampled Hessian where that is cheaper,
-        and cutting planes for losses with a kink; all have the same optimum.
+        losses with a kink need. "auto" takes Newton with a line search, with a sampled Hessian
+        where that is cheaper, and cutting planes for losses with a kink; all have the same optimum.
     pair_sum : str, default "auto"
         The algorithm of the pair sum; "direct" is every pair. The others depend on the loss, see
         `pairrank.pair_sums.bind`.

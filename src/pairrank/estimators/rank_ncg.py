@@ -94,9 +94,9 @@ class RankNCG(PairProbabilities, PairErrors, PairLossRanker):
         are so few that exact sums cost nothing.
     solver : "auto", "ncg", "tron", "sgd" or SGD, default "auto"
         "ncg" is the paper's: Polak-Ribiere conjugate gradients. "tron" is trust region Newton with
-        every Hessian product over every pair. "auto" is "tron" with the Hessian from a sample where
-        that is cheaper ("raykar" always uses "ncg"). All have the same optimum. "sgd" takes
-        stochastic steps on drawn pairs, as `SGD` says.
+        every Hessian product over every pair. "auto" is Newton with a line search, the Hessian from
+        a sample where that is cheaper ("raykar" always uses "ncg"). All have the same optimum.
+        "sgd" takes stochastic steps on drawn pairs, as `SGD` says.
     pair_sum : "auto", "boxes", "beaulieu" or "direct", default "auto"
         The algorithm of the pair sum: box sums, Beaulieu's series as in the paper (probit and
         raykar), or pair by pair. "auto" sums small queries directly, large ones by boxes.

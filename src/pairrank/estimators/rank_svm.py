@@ -32,9 +32,9 @@ class RankSVM(PairLossRanker):
         (how far the objective may be above its minimum) is at most tol times the objective, or
         times \|gradient at 0\|^2/2 if that is less.
     solver : "auto", "tron", "bundle", "sgd" or SGD, default "auto"
-        "tron" computes every Hessian product over every pair, as in the paper. "auto" takes the
-        Hessian from a sample where that is cheaper; value and gradient use every pair, so the
-        optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
+        "tron" is the paper's trust region Newton, with every Hessian product over every pair.
+        "auto" is Newton with a line search, the Hessian from a sample where that is cheaper; value
+        and gradient use every pair, so the optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
         has no Hessian, so its "auto" is "bundle", which with many rows starts from the solution on
         a sample. "sgd" takes stochastic steps on drawn pairs, as `SGD` says.
     pair_sum : str, default "auto"

@@ -37,7 +37,8 @@ class SVRank(MagnitudeRanker):
     n : 1 or 2, default 1
         The power of the part of an error beyond epsilon.
     solver : "auto", "bundle" or "tron", default "auto"
-        "bundle", cutting planes, for n = 1; "tron", trust region Newton, for n = 2.
+        "bundle", cutting planes, for n = 1; "tron", trust region Newton, for n = 2. "auto" is the
+        first, or Newton with a line search.
     tol : float, default 1e-4
         For n = 1, stop when the duality gap is at most tol times the objective, or times
         \|gradient at 0\|^2/4 if that is less. For n = 2, stop when

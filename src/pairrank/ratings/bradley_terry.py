@@ -36,7 +36,7 @@ from pairrank.ratings.connections import (
 from pairrank.ratings.covariance import score_covariance
 from pairrank.ratings.likelihoods import LIKELIHOODS, LikelihoodObjective, Ties
 from pairrank.ratings.ranking import Contrast, Units, quantile, rank, units_of
-from pairrank.solvers.tron import Tron
+from pairrank.solvers.newton import Newton
 
 _ERRORS = "covariance_", "standard_errors_", "degrees_of_freedom_", "coef_standard_errors_"
 
@@ -192,7 +192,7 @@ class BradleyTerry(BaseEstimator):
         units = units_of(self.scale, self.anchor, found.items)
         margins = add_up(found)
         objective = self._objective(found, margins)
-        solution = Tron()(
+        solution = Newton()(
             objective, np.zeros(objective.n_features), tol=self.tol, max_iter=self.max_iter
         )
         self.n_iter_, self.status_ = solution.n_iter, solution.status.name.lower()

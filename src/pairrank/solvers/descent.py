@@ -120,12 +120,29 @@ class Descent(ABC):
         """Make a place the current one."""
         self.w, self.value, self.gradient, self.norm, self.point = place
 
-    def first_length(self, step: FloatArray) -> tuple[float, FloatArray | None]:
+    def first_length(
+        self, step: FloatArray, slope: float, penalty: float
+    ) -> tuple[float, FloatArray | None]:
         """Return the multiple of a step to try first, and the scores there if they are known."""
         if self.step_length is None:
             return 1.0, None
-        slope = float(self.gradient @ step)
-        return self.step_length(self.point, step, slope, self.objective.penalty)
+        return self.step_length(self.point, step, slope, penalty)
+
+    def search(self, step: FloatArray, share: float = 0.1) -> Trial | None:
+        """Return a multiple of a step where the slope is at most this share of that at the start.
+
+        None if there is none of a smaller slope.
+        """
+        w, slope = self.w, float(self.gradient @ step)
+        if not slope < 0.0:
+            return None
+        first, scores = self.first_length(step, slope, self.objective.penalty)
+
+        def probe(length: float) -> Trial:
+            place = self.evaluate(w + length * step, scores if length == first else None)
+            return Trial(length, float(place.gradient @ step), place)
+
+        return search_slope(probe, Trial(0.0, slope), first, share)
 
     def sharpen(self) -> bool:
         """Reduce the errors of the sums and evaluate the point again; False if impossible."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, Status, StepLength
-from pairrank.solvers.descent import Descent, DescentSolver, Place, Trial, search_slope
+from pairrank.solvers.descent import Descent, DescentSolver, Trial
 
 _FAR_FROM_ORTHOGONAL = 0.2
 """Successive gradients are far from orthogonal above this ratio of product and square."""
@@ -90,16 +90,7 @@ class _Run(Descent):
         unit = self._unit_length(direction, slope)
         if not (np.isfinite(unit) and slope < 0):
             return None, unit
-        w, step = self.w, unit * direction
-        first, scores = self.first_length(step)
-
-        def probe(length: float) -> Trial:
-            place = self.evaluate(w + length * step, scores if length == first else None)
-            return Trial(length, float(place.gradient @ step), place)
-
-        here = Place(w, self.value, self.gradient, self.norm, self.point)
-        start = Trial(0.0, unit * slope, here)
-        trial = search_slope(probe, start, first)
+        trial = self.search(unit * direction)
         return trial, unit * trial.length if trial is not None else unit
 
     def _unit_length(self, direction: FloatArray, slope: float) -> float:

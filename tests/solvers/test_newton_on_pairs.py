@@ -1,16 +1,16 @@
-"""TRON on pair sums: line samples, Hessians of samples, the path of falling penalties."""
+"""Newton on pair sums: line samples, Hessians of samples, the path of falling penalties."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import optimize, sparse
+from scipy import linalg, optimize, sparse
 
 from pairrank._protocols import Status
 from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import LineSample, PairObjective, Problem
 from pairrank.preferences import Levels
-from pairrank.solvers.tron import ContinuedTron, Tron
+from pairrank.solvers.newton import ContinuedNewton, Newton
 
 pytestmark = pytest.mark.numeric
 
@@ -62,19 +62,39 @@ def run(solver, problem, tol=1e-3, max_iter=200):
 def test_weights_grow_from_zero_and_are_never_much_longer_than_the_optimum(loss, C):
     problem = separable(loss, C)
     line = LineSample(problem, np.random.default_rng(0))
-    found, steps = run(ContinuedTron(step_length=line), problem)
-    optimum, _ = run(Tron(), problem, tol=1e-9, max_iter=1000)
+    found, steps = run(ContinuedNewton(step_length=line), problem)
+    optimum, _ = run(Newton(), problem, tol=1e-9, max_iter=1000)
     longest = max(np.linalg.norm(step.coef) for step in steps)
     assert found.status is Status.CONVERGED
     assert longest <= 1.1 * np.linalg.norm(optimum.coef)
     assert found.history[-1].value <= 1.1 * optimum.history[-1].value
 
 
-def test_tron_goes_on_while_the_next_step_promises_much():
+def test_newton_goes_on_while_the_next_step_promises_much():
     problem = separable(C=1e4)
-    _, steps = run(Tron(), problem, tol=1e-2)
+    _, steps = run(Newton(), problem, tol=1e-2)
     decrease = steps[-2].value - steps[-1].value
     fall = (steps[-1].gradient_norm / steps[-2].gradient_norm) ** 2
     assert decrease * fall <= 0.1 * steps[-1].value
     small = [step.gradient_norm <= 1e-2 * steps[0].gradient_norm for step in steps]
     assert sum(small) > 1, "the gradient alone would have ended the run"
+
+
+@pytest.mark.parametrize("solver", [Newton, ContinuedNewton])
+def test_the_optimum_of_separable_rows_is_reached_in_few_steps(solver):
+    """At a C so large that nearly no pair violates its margin; the dual's optimum by scipy."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, 60))
+    levels, C = Levels.build(X @ rng.normal(size=60)).reduced("sum"), 1e4
+    high, low = np.nonzero(np.subtract.outer(levels.labels, levels.labels) > 0)
+    order = levels.row_of  # one row per level, the lowest first
+    D = X[order[high]] - X[order[low]]
+    factor = np.linalg.cholesky(D @ D.T + np.eye(len(D)) / (2.0 * C))
+    multipliers = optimize.nnls(
+        factor.T, linalg.solve_triangular(factor, np.ones(len(D)), lower=True)
+    )[0]
+    least = multipliers.sum() - 0.5 * np.square(factor.T @ multipliers).sum()
+    found, _ = run(solver(), Problem(X, levels, SquaredHinge(), factor=C), tol=1e-7)
+    assert found.status is Status.CONVERGED
+    assert found.n_iter <= 60
+    assert found.history[-1].value == pytest.approx(least, rel=1e-6)
