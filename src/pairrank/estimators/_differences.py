@@ -49,12 +49,12 @@ def minimizer(problem: Problem | BlockProblem, method: Method) -> Minimizer:
     """Return a function that solves for one column of targets; all columns share a factorisation.
 
     Squares: "direct" is one factorisation, primal or dual by shape, and "cg" conjugate gradients.
-    "auto" is the factorisation where it is cheaper, else Newton preconditioned by the diagonal where
-    features differ in size, else conjugate gradients.
+    "auto" is the factorisation where it is cheaper, else Newton preconditioned by the diagonal
+    where features differ in size, else conjugate gradients.
 
-    Tubes: Newton or TRON for power 2, cutting planes for power 1. Where a small factorisation solves least
-    squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
-    diagonal.
+    Tubes: Newton or TRON for power 2, cutting planes for power 1. Where a small factorisation
+    solves least squares, its solution is the start. The preconditioner for power 2 is its inverse,
+    else the diagonal.
 
     Rows in blocks have one column. They take one pass for the normal equations, on which "cg" runs
     too; or passes for each iteration where these equations cost more.

@@ -34,9 +34,10 @@ class RankSVM(PairLossRanker):
     solver : "auto", "tron", "bundle", "sgd" or SGD, default "auto"
         "tron" is the paper's trust region Newton, with every Hessian product over every pair.
         "auto" is Newton with a line search, the Hessian from a sample where that is cheaper; value
-        and gradient use every pair, so the optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
-        has no Hessian, so its "auto" is "bundle", which with many rows starts from the solution on
-        a sample. "sgd" takes stochastic steps on drawn pairs, as `SGD` says.
+        and gradient use every pair, so the optimum is the same. "bundle" is cutting planes,
+        `pairrank.solvers.bundle.Bundle`. The hinge has no Hessian, so its "auto" is "bundle", which
+        with many rows starts from the solution on a sample. "sgd" takes stochastic steps on drawn
+        pairs, as `SGD` says.
     pair_sum : str, default "auto"
         The algorithm of the pair sum: "auto", "cells", "sorted", "selection_tree",
         "level_counting" or "direct". "cells" is linear in the rows; its error is computed and made
