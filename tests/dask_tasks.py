@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 
-def keep_labels(index: int, block: Any, shared: Any) -> Any:
+def keep_labels(index: int, block: Any, state: Any, shared: Any) -> Any:
     """Return the labels as the state, and how many there are as the report."""
     assert block.X is None
     return block.y * shared, len(block.y)

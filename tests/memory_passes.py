@@ -30,8 +30,9 @@ class MemoryPasses:
     def describe(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> list[Any]:
         return [task(index, block, shared) for index, block in enumerate(self.blocks)]
 
-    def prepare(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> list[Any]:
-        found = [task(at, block._replace(X=None), shared) for at, block in enumerate(self.blocks)]
+    def prepare(self, task: Callable[[int, RowBlock, Any, Any], Any], shared: Any) -> list[Any]:
+        blocks = enumerate(zip(self.blocks, self.states, strict=True))
+        found = [task(at, block._replace(X=None), state, shared) for at, (block, state) in blocks]
         self.states = [state for state, _ in found]
         return [report for _, report in found]
 

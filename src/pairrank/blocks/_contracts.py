@@ -40,8 +40,9 @@ class RowBlock(NamedTuple):
 class CrossingRows(NamedTuple):
     """The rows of a block whose queries have rows in other blocks too, query by query."""
 
-    places: NDArray[np.int32]
-    """Their places in the block, (n_crossing,), as all arrays by row."""
+    places: NDArray[np.int32] | slice
+    """Their places in the block, (n_crossing,), as all arrays by row; a slice where they are all
+    rows in their order."""
     query: NDArray[np.int32]
     """The numbers of these queries among the crossing queries of all blocks, ascending."""
     start: NDArray[np.int64]
@@ -65,14 +66,14 @@ class CrossingRows(NamedTuple):
     @property
     def sample_weight(self) -> FloatArray:
         """The sample weights of the rows, 1 each where they have none."""
-        return self.weight[0] if len(self.weight) else np.ones(self.places.size)
+        return self.weight[0] if len(self.weight) else np.ones(self.code.size)
 
     def at(self, scores: FloatArray) -> CrossingRows:
         """Return the rows with their scores, from those of all rows of the block."""
         own = scores[self.places]
         if self.label.size:
             with np.errstate(over="ignore", invalid="ignore"):
-                own -= self.label
+                own = own - self.label
         return self._replace(scores=own)
 
 
@@ -105,13 +106,13 @@ class Passes(Protocol):
         """
 
     def prepare(
-        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+        self, task: Callable[[int, RowBlock, Any, Any], tuple[Any, Part]], shared: Any
     ) -> list[Part]:
-        """Set the state of each block, a `BlockLayout` as a rule; return a report of each in order.
+        """Set the state of each block, a `BlockLayout` at last; return a report of each in order.
 
-        `task(index, row_block, shared)` returns the state, which stays with the block, and the
-        report, which travels. It sees the block without X (None). A fit prepares its blocks once; a
-        later call replaces the states.
+        `task(index, row_block, state, shared)` returns the new state, which stays with the block,
+        and the report, which travels. It sees the block without X (None), and the state of the
+        round before, None in the first.
         """
 
     def reduce(

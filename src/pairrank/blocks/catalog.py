@@ -135,7 +135,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         labels=level_codes(labels)[0],
-        queries=queries[np.unique(query_of[kept])],
+        queries=queries[np.bincount(query_of[kept], minlength=queries.size) > 0],
         drawn=drawn,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
+from pairrank.blocks._contracts import BlockLayout, CrossingRows, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.crossing import require_moments
 from pairrank.blocks.groups import CrossingQueries
@@ -120,19 +120,20 @@ def prepare_differences(
 
 
 def sum_crossing_labels(
-    index: int, block: RowBlock, plan: DifferencePlan
-) -> tuple[None, LabelSums]:
-    """Return no state, and the counts and sums of a block's crossing queries."""
-    rows = split_rows(block, plan.crossing)[1]
+    index: int, block: RowBlock, state: Any, plan: DifferencePlan
+) -> tuple[tuple[NDArray[np.bool_], CrossingRows], LabelSums]:
+    """Return a block's rows, and the counts and sums of its crossing queries."""
+    split = split_rows(block, plan.crossing)
+    rows = split[1]
     labels = _labels(block)[rows.places, None]
-    return None, LabelSums(np.diff(rows.start), sums_by_query(labels[:, :0], labels, rows))
+    return split, LabelSums(np.diff(rows.start), sums_by_query(labels[:, :0], labels, rows))
 
 
 def lay_out_differences(
-    index: int, block: RowBlock, plan: DifferencePlan
+    index: int, block: RowBlock, state: Any, plan: DifferencePlan
 ) -> tuple[BlockLayout, Report]:
-    """Return a block's layout and its report."""
-    of_whole, rows = split_rows(block, plan.crossing)
+    """Return a block's layout and its report; `state` are its rows where queries cross blocks."""
+    of_whole, rows = split_rows(block, plan.crossing) if plan.totals is None else state
     whole, report = _whole(block, of_whole, plan)
     if plan.totals is not None:
         query = rows.query_of

@@ -60,28 +60,34 @@ class CrossingGroups(NamedTuple):
         rows = self.counts[0]
         return int((rows * (rows - 1) // 2).sum())
 
-    def numbers(self, query: NDArray[np.int32], labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the number of each row's class; O(m log classes)."""
-        known, label = level_codes(np.concatenate((self.label, labels)))
-        key = np.concatenate((self.query, query)).astype(np.int64) * known.size + label
-        return np.searchsorted(key[: self.query.size], key[self.query.size :])
+    def numbers(self, some: CrossingGroups) -> NDArray[np.int32]:
+        """Return the numbers of some of these classes; O(classes log classes)."""
+        known, label = level_codes(np.concatenate((self.label, some.label)))
+        key = np.concatenate((self.query, some.query)).astype(np.int64) * known.size + label
+        found = np.searchsorted(key[: self.query.size], key[self.query.size :])
+        return found.astype(np.int32)
 
 
 def group_rows(
     query: NDArray[np.int32], labels: NDArray[Any], weight: FloatArray
-) -> CrossingGroups:
-    """Count a block's rows by query and label, and sum their weights, (S, n_rows)."""
+) -> tuple[CrossingGroups, NDArray[np.int32]]:
+    """Count a block's rows by query and label, and sum their weights, (S, n_rows).
+
+    Return the groups and the number of each row's group.
+    """
     sides = np.stack((weight[0], weight[-1])) > 0 if len(weight) else np.ones((2, query.size))
     return _grouped(query, labels, np.vstack((np.ones((1, query.size)), sides, weight)))
 
 
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
     """Return the groups of all blocks together."""
-    return _grouped(*(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)))
+    return _grouped(*(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)))[0]
 
 
-def _grouped(query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray) -> CrossingGroups:
-    """Return the sums of each line of `totals`, (n_totals, n), by query and label.
+def _grouped(
+    query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray
+) -> tuple[CrossingGroups, NDArray[np.int32]]:
+    """Return the sums of each line of `totals`, (n_totals, n), by query and label, and the groups.
 
     O(n) for few labels that are whole numbers, else O(n log n).
     """
@@ -89,7 +95,7 @@ def _grouped(query: NDArray[np.int32], labels: NDArray[Any], totals: FloatArray)
     keys, key = level_codes(query.astype(np.int64) * distinct.size + level)
     of_query, of_label = np.divmod(keys.astype(np.int64), max(1, distinct.size))
     sums = np.array([np.bincount(key, each, keys.size) for each in totals])
-    return CrossingGroups(of_query.astype(np.int32), distinct[of_label], sums)
+    return CrossingGroups(of_query.astype(np.int32), distinct[of_label], sums), key
 
 
 def crossing_pairs(

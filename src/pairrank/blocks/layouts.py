@@ -116,18 +116,32 @@ def prepare(
     )
 
 
-def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:
-    """Return no state, and a block's crossing rows by query and label."""
-    rows = split_rows(block, plan.crossing)[1]
-    return None, group_rows(rows.query_of, block.labels[rows.places], rows.weight)
+class Counted(NamedTuple):
+    """The rows of a block after the first round: codes number the classes of the block alone."""
+
+    of_whole: NDArray[np.bool_]
+    rows: CrossingRows
+    groups: CrossingGroups
 
 
-def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
-    """Return a block's layout and its report."""
+def count_crossing(
+    index: int, block: RowBlock, state: Any, plan: LayoutPlan
+) -> tuple[Counted, CrossingGroups]:
+    """Return a block's rows and its crossing ones by query and label."""
     of_whole, rows = split_rows(block, plan.crossing)
-    if plan.groups is not None:
-        code = plan.groups.numbers(rows.query_of, block.labels[rows.places])
-        rows = rows._replace(code=code.astype(np.int32))
+    groups, code = group_rows(rows.query_of, block.labels[rows.places], rows.weight)
+    return Counted(of_whole, rows._replace(code=code), groups), groups
+
+
+def lay_out(
+    index: int, block: RowBlock, state: Any, plan: LayoutPlan
+) -> tuple[BlockLayout, Report]:
+    """Return a block's layout and its report; `state` is `Counted` where queries cross blocks."""
+    if plan.groups is None:
+        of_whole, rows = split_rows(block, plan.crossing)
+    else:
+        of_whole, rows, own = state
+        rows = rows._replace(code=plan.groups.numbers(own)[rows.code])
     whole, report = _whole_levels(block, of_whole, plan)
     return BlockLayout(whole, rows), report
 
@@ -138,8 +152,11 @@ def split_rows(block: RowBlock, crossing: NDArray[Any]) -> tuple[NDArray[np.bool
     The latter are of one class and have no labels.
     """
     kept, query = kept_rows(block), query_numbers(block, crossing)
-    places = np.flatnonzero(kept & (query >= 0)).astype(np.int32)
-    places = places[np.argsort(query[places], kind="stable")]
+    inside = kept & (query >= 0)
+    places: Any = slice(None)
+    if not (inside.all() and (query[1:] >= query[:-1]).all()):
+        places = np.flatnonzero(inside).astype(np.int32)
+        places = places[np.argsort(query[places], kind="stable")]
     numbers = query[places]
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
     sample, roles = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)
@@ -148,9 +165,9 @@ def split_rows(block: RowBlock, crossing: NDArray[Any]) -> tuple[NDArray[np.bool
     rows = CrossingRows(
         places=places,
         query=numbers[first],
-        start=np.append(first, places.size),
-        weight=np.reshape(weight, (len(weight), places.size)),
-        code=np.zeros(places.size, dtype=np.int32),
+        start=np.append(first, numbers.size),
+        weight=np.reshape(weight, (len(weight), numbers.size)),
+        code=np.zeros(numbers.size, dtype=np.int32),
         label=np.empty(0),
     )
     return kept & (query < 0), rows
@@ -163,7 +180,7 @@ def _whole_levels(
     if not of_whole.any():
         return None, Report()
     query_of, labels = queries_of(block)[1][of_whole], block.labels[of_whole]
-    n_ties = group_rows(query_of, labels, np.empty((0, labels.size))).n_ties
+    n_ties = group_rows(query_of, labels, np.empty((0, labels.size)))[0].n_ties
     graph = present_graph(plan.graph, labels)
     levels = None if graph is None else _levels(block, graph, weight_of_whole(block, of_whole))
     if levels is None or not levels.n_pairs:

@@ -121,14 +121,15 @@ class LocalPasses:
         return found
 
     def prepare(
-        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+        self, task: Callable[[int, RowBlock, Any, Any], tuple[Any, Part]], shared: Any
     ) -> list[Part]:
         """Set the state of each block and return its report, both from `task`; reads no X.
 
         Threads share the blocks.
         """
         results = threads.run(
-            lambda index: task(index, self._rows[index], shared), range(self.n_blocks)
+            lambda index: task(index, self._rows[index], self._states[index], shared),
+            range(self.n_blocks),
         )
         self._states = [state for state, _ in results]
         return [report for _, report in results]

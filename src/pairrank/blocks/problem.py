@@ -283,7 +283,7 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: list[Asked]) 
             square = _square(found.gradient)
             totals = np.array([found.value, found.error, found.gradient_error, square])
             gradient = design.transposed(found.gradient)
-        if point.crossing is not None and layout.crossing.places.size:
+        if point.crossing is not None and layout.crossing.query.size:
             summary = point.crossing.summary(layout.crossing.at(scores))
         result.append(Summed(totals, gradient, summary))
     return result
@@ -294,7 +294,7 @@ def evaluate_crossing(index: int, X: Any, layout: BlockLayout, asked: list[Asked
     design, rows, result = design_of(X, asked[0].origin), layout.crossing, []
     for point in asked:
         by_row = np.zeros(design.n_rows)
-        if point.crossing is not None and rows.places.size:
+        if point.crossing is not None and rows.query.size:
             of_rows = rows.at(design.scores(point.w))
             by_row[rows.places] = point.crossing.entries(of_rows, point.table)
         totals = np.array([0.0, 0.0, 0.0, _square(by_row)])

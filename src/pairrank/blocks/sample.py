@@ -102,9 +102,10 @@ def draw_rows(
     thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
     number, rates = hashed(queries, request.seed)[query_of], np.full(kept.size, rate)
     if thinned.any():
-        labels, code = level_codes(block.labels[thinned])
-        number[thinned] = np.random.default_rng([request.seed, index]).random(code.size)
-        rates[thinned] = _rates_by_label(np.bincount(code, minlength=labels.size), rate)[code]
+        chosen = slice(None) if thinned.all() else thinned
+        labels, code = level_codes(block.labels[chosen])
+        number[chosen] = np.random.default_rng([request.seed, index]).random(code.size)
+        rates[chosen] = _rates_by_label(np.bincount(code, minlength=labels.size), rate)[code]
     places = np.flatnonzero(kept & (number < rates))
     rows = rows_at(block, places)
     return DrawnRows(rows, number[places], rates[places], thinned[places], rate, n_rows)

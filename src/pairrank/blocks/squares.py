@@ -114,10 +114,7 @@ def square_sums(index: int, X: Any, layout: BlockLayout, origin: FloatArray | No
     `origin` is subtracted from every row of X: means of crossing queries keep their digits.
     """
     own, rows = design_of(X, origin).X, layout.crossing
-    places: Any = rows.places
-    if rows.query.size == 1 and places.size == own.shape[0]:
-        places = slice(None)  # no copy
-    sums = sums_by_query(own[places], rows.label[:, None], rows)
+    sums = sums_by_query(own[rows.places], rows.label[:, None], rows)
     if not isinstance(layout.whole, Differences):
         return sums
     whole = centred_sums(own, layout.whole.target[:, None], layout.whole)

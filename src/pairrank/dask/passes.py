@@ -85,13 +85,14 @@ class DaskPasses:
         return found
 
     def prepare(
-        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+        self, task: Callable[[int, RowBlock, Any, Any], tuple[Any, Part]], shared: Any
     ) -> list[Part]:
         """Set the state of each block; return a report of each in order."""
         given = shared_by_tasks(shared)
+        blocks = zip(self._facts, self._labels, self._prepared, strict=True)
         states = [
-            task_of(tasks.prepare, index, facts.digest, labels, task, given)
-            for index, (facts, labels) in enumerate(zip(self._facts, self._labels, strict=True))
+            task_of(tasks.prepare, index, facts.digest, labels, before, task, given)
+            for index, (facts, labels, before) in enumerate(blocks)
         ]
         self._prepared = kept(self.client, states)
         return self._each(operator.itemgetter(1), self._prepared)

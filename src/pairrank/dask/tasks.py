@@ -86,10 +86,12 @@ def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> tuple[Any, i
 
 
 @alone
-def prepare(index: int, digest: int, labels: Loaded, call: Any, shared: Any) -> tuple[Any, Any]:
+def prepare(
+    index: int, digest: int, labels: Loaded, before: tuple[Any, Any], call: Any, shared: Any
+) -> tuple[Any, Any]:
     """Return the state of a block, which stays on the worker, and its report."""
     _check_digest(index, labels.digest, digest)
-    state, report = call(index, labels.block, shared)
+    state, report = call(index, labels.block, before[0], shared)
     return state, report
 
 
