@@ -111,15 +111,15 @@ class Newton(DescentSolver):
     the first length to try, which then serves unless it is far off. A Newton step of a hinge is too
     short while most pairs violate the margin, and too long where few do; so no region of trust fits
     it. The run stops when \|g\| <= tol \|g(0)\| and the model's minimum is less than sqrt(tol) of f
-    below it. The gradient alone stops up to 20 % above the optimum where rows are nearly separable
-    and the gradient at zero is large.
+    below it. Where rows are nearly separable the gradient at zero is so large that the first alone
+    may stop at several times the optimum.
 
     The Hessian may be approximate: where the gradient falls too slowly or a search fails, the
     objective refines it, and once it is exact, lengths are no longer estimated. Where errors of the
     sums may be the reason, they are reduced first.
 
     A step costs a Hessian product per inner iteration, and one to three evaluations of loss and
-    gradient.
+    gradient, more where nearly no pair violates its margin.
     """
 
     step_length: StepLength | None = None
