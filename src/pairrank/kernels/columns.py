@@ -53,8 +53,9 @@ def _evaluate(kernel: Kernel, X: Any) -> NDArray[Any]:
         return _called(function, X, landmarks)
     X, landmarks = (rows.astype(np.float64, copy=False) for rows in (X, landmarks))
     if function == "poly":
-        parameters = {"degree": kernel.degree, "gamma": gamma, "coef0": kernel.coef0}
-        return _called(partial(pairwise.polynomial_kernel, **parameters), X, landmarks)
+        degree, coef0 = float(kernel.degree), float(kernel.coef0)
+        polynomial = partial(pairwise.polynomial_kernel, degree=degree, gamma=gamma, coef0=coef0)
+        return _called(polynomial, X, landmarks)
     if sparse.issparse(X) and sparse.issparse(landmarks):
         return np.asarray(pairwise.rbf_kernel(X, landmarks, gamma))
     return np.exp(-gamma * distance.cdist(_dense(X), _dense(landmarks), "sqeuclidean"))
